@@ -1,0 +1,48 @@
+# OwlClaw - a small front for Meson and Ninja. `make help` lists the targets.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+.DEFAULT_GOAL := build
+.PHONY: help build run test bench fuzz lint format requirements install clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+
+build: ## the library and the examples, in build/
+	@tools/bootstrap build
+	@tools/configure normal >/dev/null && ninja -C build
+
+run: build ## the example server on http://127.0.0.1:8080/mcp, until Ctrl-C
+	@exec build/examples/hello-server --port 8080
+
+test: ## every test: normal, ASan+UBSan and TSan
+	@tools/bootstrap test
+	@tests/run
+
+bench: build ## the measurements
+	@if [ -x bench/run ]; then exec bench/run; else echo "bench: nothing to run yet"; fi
+
+fuzz: ## the fuzz targets, in build/fuzz/
+	@tools/bootstrap test
+	@if [ -f fuzz/meson.build ]; then tools/configure fuzz >/dev/null && ninja -C build/fuzz fuzzers; \
+	else echo "fuzz: no targets yet"; fi
+
+lint: ## format, layers, headers, clang-tidy, warnings of both compilers
+	@tools/bootstrap test
+	@tools/lint
+
+format: ## lay out the C sources as .clang-format says
+	@tools/bootstrap test
+	@tools/lint --format
+
+requirements: ## docs/requirements.md from the last test run
+	@tools/requirements
+
+install: build ## into $DESTDIR$PREFIX
+	@meson configure build -Dprefix=$(abspath $(PREFIX))
+	@ninja --quiet -C build >/dev/null
+	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
+
+clean: ## remove build/
+	@rm -rf build

@@ -1,0 +1,263 @@
+/* owlclaw/server.h - an MCP server in a C program.
+ *
+ *     owl_server_options options = OWL_SERVER_OPTIONS("hello", "1.0");
+ *     owl_server *server = NULL;
+ *     owl_error error;
+ *     if (owl_server_new(&options, &server, &error) != 0) ...
+ *     owl_server_add_tool(server, &tool, &error);
+ *     owl_server_listen(server, "127.0.0.1:8080", &error);
+ *     owl_server_run(server, &error);
+ *     owl_server_free(server);
+ *
+ * Clients of every supported protocol revision are served at once, over HTTP (POST, GET and DELETE
+ * on /mcp) and stdio.
+ *
+ * Threads: every function here may be called from any thread unless it says otherwise. The server
+ * copies what it is given. */
+#ifndef OWLCLAW_SERVER_H
+#define OWLCLAW_SERVER_H
+
+#include <owlclaw/handler.h>
+
+OWL_BEGIN_DECLS
+
+/** Options structs grow at their end; `size` says which members the caller knows. Members that are
+ *  0 or NULL have the default. */
+typedef struct owl_server_options {
+    size_t size;              /* sizeof(owl_server_options) */
+    const char *name;         /* required: how the server calls itself */
+    const char *version;      /* required */
+    const char *title;        /* for people */
+    const char *instructions; /* for the model: how the server is meant to be used */
+    const char *revisions;    /* protocol revisions to serve, separated by commas; default: all */
+    unsigned reactors;        /* event loop threads; default: one a core */
+    unsigned workers;         /* handler threads; default: 4 × cores, at least 8 */
+    unsigned timeout_ms;      /* longest call; default 300000 */
+    unsigned page_items;      /* items on one page of a list; default 1000 */
+    unsigned list_ttl_ms;     /* how long modern clients may cache lists; default 0 */
+    size_t max_body_bytes;    /* one message, HTTP or stdio; default 4 MiB */
+    size_t max_result_bytes;  /* what one call may build; default 64 MiB */
+    unsigned max_connections; /* of all peers together; default 10000 */
+    unsigned max_sessions;    /* legacy HTTP sessions; default 10000 */
+    unsigned session_idle_ms; /* after which a session ends; default 3600000 */
+    const char *allow_hosts;  /* Host and Origin names to accept besides loopback, by commas */
+    const void *state_key;    /* 32 secret bytes that seal what clients carry between two rounds of
+                               * questions; default: random. Give replicas the same. */
+    owl_log_fn log;           /* receives the library's log; default: none */
+    void *log_data;
+    unsigned log_level;       /* least severe owl_level that reaches log; default: info */
+    unsigned _reserved;
+} owl_server_options;
+
+/* The initialisers below fill in `size` and the members that nearly everybody gives, in C and C++.
+ * clang-format off */
+#ifdef __cplusplus
+#define OWL_SERVER_OPTIONS(name_, version_) owl_server_options_make(name_, version_)
+static inline owl_server_options owl_server_options_make(const char *name, const char *version)
+{
+    owl_server_options o = owl_server_options();
+    o.size = sizeof o;
+    o.name = name;
+    o.version = version;
+    return o;
+}
+#else
+#define OWL_SERVER_OPTIONS(name_, version_) \
+    {.size = sizeof(owl_server_options), .name = (name_), .version = (version_)}
+#endif
+
+/* clang-format on */
+
+/** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */
+OWL_API int owl_server_new(const owl_server_options *options, owl_server **ret_server,
+                           owl_error *reterr);
+/** Stops and joins if need be, then frees. NULL is fine. Not from a handler. */
+OWL_API void owl_server_free(owl_server *server);
+
+/* ---- where to serve: before the start ----------------------------------------------------------- */
+
+/** Listen for HTTP on "host:port", "[::1]:port" or "port" (loopback); port 0 picks a free one. An
+ *  address that is not loopback is refused unless allow_hosts is set: the library authenticates
+ *  nobody. @errors OWL_EINVAL, OWL_EIO (the message says why). */
+OWL_API int owl_server_listen(owl_server *server, const char *address, owl_error *reterr);
+/** Serve one client on a pair of descriptors, one message a line; end of input stops the server. They
+ *  stay the caller's, with the flags that they had. If @p out_fd is 1, standard output is the server's
+ *  own until it stops: what the program prints meanwhile goes to standard error. */
+OWL_API int owl_server_serve_fds(owl_server *server, int in_fd, int out_fd, owl_error *reterr);
+/** The port of the first HTTP listener, once started; otherwise 0. */
+OWL_API int owl_server_port(const owl_server *server);
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+/** Start, serve until owl_server_stop() or end of input, finish what runs, and return. */
+OWL_API int owl_server_run(owl_server *server, owl_error *reterr);
+
+/** The same in three parts. A server runs once: a second start is OWL_ESTATE. */
+OWL_API int owl_server_start(owl_server *server, owl_error *reterr);
+/** Begin to stop: no new work, running calls get 4 s, are then cancelled and answered with a retryable
+ *  error. Returns at once; may be called before the start, twice, from a handler and from a signal
+ *  handler. */
+OWL_API void owl_server_stop(owl_server *server);
+/** Wait until the server has stopped and every handler has returned. Not from a handler. */
+OWL_API int owl_server_join(owl_server *server);
+
+/** For a program with its own event loop, instead of start and join. owl_server_fd() starts the server
+ *  with the calling thread as its only reactor (handlers run on workers all the same): poll that
+ *  descriptor for reading, for at most owl_server_poll_ms() (-1: for ever), then call
+ *  owl_server_step(), which never blocks. All three from one thread. @return of fd: the descriptor, or a
+ *  negative error; of step: 1 while serving, 0 when stopped. */
+OWL_API int owl_server_fd(owl_server *server, owl_error *reterr);
+OWL_API int owl_server_poll_ms(owl_server *server);
+OWL_API int owl_server_step(owl_server *server);
+
+/* ---- what to serve: before the start or while running; clients are told ------------------------- */
+
+enum {
+    OWL_INLINE = 1u << 0, /* run on the reactor thread; the handler must not block */
+    OWL_PARKED = 1u << 1, /* tools only: asks with owl_ask_async(), is never run again */
+    OWL_CACHEABLE = 1u << 8 /* own methods only: modern results carry ttlMs and cacheScope */
+};
+
+typedef struct owl_tool {
+    size_t size; /* sizeof(owl_tool) */
+    const char *name;          /* required: 1 to 128 of A-Z a-z 0-9 _ . - */
+    const char *description;
+    const char *input_schema;  /* JSON Schema of an object, as text; default: no arguments */
+    owl_handler_fn handler;    /* required */
+    void *data;                /* for the handler */
+    unsigned flags;            /* OWL_INLINE, OWL_PARKED */
+    unsigned timeout_ms;       /* longest call of this tool; default: the server's */
+    void (*free_data)(void *); /* called when the tool and its last call are gone, on any thread; not
+                                * if adding it failed */
+    const char *title;
+    const char *output_schema; /* JSON Schema of structuredContent */
+    const char *annotations;   /* JSON object: readOnlyHint, destructiveHint … */
+    const char *icons;         /* JSON array */
+    const char *meta;          /* JSON object: `_meta` */
+} owl_tool;
+#ifdef __cplusplus
+#define OWL_TOOL(name_, description_, input_schema_, handler_) owl_tool_make(name_, description_, input_schema_, handler_)
+static inline owl_tool owl_tool_make(const char *name, const char *description, const char *input_schema, owl_handler_fn handler)
+{
+    owl_tool d = owl_tool();
+    d.size = sizeof d;
+    d.name = name;
+    d.description = description;
+    d.input_schema = input_schema;
+    d.handler = handler;
+    return d;
+}
+#else
+#define OWL_TOOL(name_, description_, input_schema_, handler_) \
+    {.size = sizeof(owl_tool), .name = (name_), .description = (description_), .input_schema = (input_schema_), .handler = (handler_)}
+#endif
+
+/** Add a tool, or replace the one of the same name; calls that run keep the old one.
+ *  @errors OWL_EINVAL (the message names the member), OWL_ENOMEM. */
+OWL_API int owl_server_add_tool(owl_server *server, const owl_tool *tool, owl_error *reterr);
+
+typedef struct owl_resource {
+    size_t size;             /* sizeof(owl_resource) */
+    const char *uri;         /* a URI, or a template such as "db://{table}/{id}" */
+    const char *name;        /* required */
+    const char *description;
+    const char *mime_type;
+    owl_handler_fn handler;  /* reads it; or NULL and text */
+    void *data;
+    unsigned flags;          /* OWL_INLINE */
+    unsigned timeout_ms;
+    void (*free_data)(void *);
+    const char *text;        /* content that never changes, instead of a handler */
+    owl_handler_fn complete; /* templates: completes variables; or NULL */
+    const char *title;
+    int64_t bytes;           /* size of the content if known, otherwise 0 */
+    const char *annotations; /* JSON object */
+    const char *icons;       /* JSON array */
+    const char *meta;        /* JSON object */
+} owl_resource;
+#ifdef __cplusplus
+#define OWL_RESOURCE(uri_, name_, description_, mime_type_, handler_) owl_resource_make(uri_, name_, description_, mime_type_, handler_)
+static inline owl_resource owl_resource_make(const char *uri, const char *name, const char *description, const char *mime_type, owl_handler_fn handler)
+{
+    owl_resource d = owl_resource();
+    d.size = sizeof d;
+    d.uri = uri;
+    d.name = name;
+    d.description = description;
+    d.mime_type = mime_type;
+    d.handler = handler;
+    return d;
+}
+#else
+#define OWL_RESOURCE(uri_, name_, description_, mime_type_, handler_) \
+    {.size = sizeof(owl_resource), .uri = (uri_), .name = (name_), .description = (description_), .mime_type = (mime_type_), .handler = (handler_)}
+#endif
+OWL_API int owl_server_add_resource(owl_server *server, const owl_resource *resource,
+                                owl_error *reterr);
+
+typedef struct owl_prompt {
+    size_t size;             /* sizeof(owl_prompt) */
+    const char *name;        /* required */
+    const char *description;
+    const char *arguments;   /* JSON array of {name, description?, required?}; default: none */
+    owl_handler_fn handler;  /* required */
+    void *data;
+    unsigned flags;          /* OWL_INLINE */
+    unsigned timeout_ms;
+    void (*free_data)(void *);
+    owl_handler_fn complete; /* completes arguments; or NULL */
+    const char *title;
+    const char *icons;       /* JSON array */
+    const char *meta;        /* JSON object */
+} owl_prompt;
+#ifdef __cplusplus
+#define OWL_PROMPT(name_, description_, arguments_, handler_) owl_prompt_make(name_, description_, arguments_, handler_)
+static inline owl_prompt owl_prompt_make(const char *name, const char *description, const char *arguments, owl_handler_fn handler)
+{
+    owl_prompt d = owl_prompt();
+    d.size = sizeof d;
+    d.name = name;
+    d.description = description;
+    d.arguments = arguments;
+    d.handler = handler;
+    return d;
+}
+#else
+#define OWL_PROMPT(name_, description_, arguments_, handler_) \
+    {.size = sizeof(owl_prompt), .name = (name_), .description = (description_), .arguments = (arguments_), .handler = (handler_)}
+#endif
+OWL_API int owl_server_add_prompt(owl_server *server, const owl_prompt *prompt, owl_error *reterr);
+
+/** @errors OWL_ENOTFOUND. */
+OWL_API int owl_server_remove_tool(owl_server *server, const char *name);
+OWL_API int owl_server_remove_resource(owl_server *server, const char *uri);
+OWL_API int owl_server_remove_prompt(owl_server *server, const char *name);
+
+/** Tell the clients that subscribed to @p uri that it has changed. */
+OWL_API int owl_server_resource_updated(owl_server *server, const char *uri);
+
+/* ---- beyond the core protocol: before the start -------------------------------------------------- */
+
+/** Serve a method of one's own, e.g. "skills/list": the handler reads owl_call_params() and answers
+ *  with owl_result_raw(). Methods of the protocol itself are OWL_EEXISTS. */
+typedef struct owl_method_def {
+    size_t size;            /* sizeof(owl_method_def) */
+    const char *name;       /* required */
+    owl_handler_fn handler; /* required */
+    void *data;
+    unsigned flags;         /* OWL_INLINE, OWL_CACHEABLE */
+    unsigned timeout_ms;
+    void (*free_data)(void *);
+} owl_method_def;
+OWL_API int owl_server_add_method(owl_server *server, const owl_method_def *method,
+                                  owl_error *reterr);
+/** Declare an extension capability, e.g. "com.example/search" with the settings "{}". */
+OWL_API int owl_server_add_extension(owl_server *server, const char *id, const char *settings_json,
+                                 owl_error *reterr);
+/** Load a plugin (handler.h) from a shared object, before the start or while running. @errors OWL_EIO, OWL_EVERSION, its own. */
+OWL_API int owl_server_load_plugin(owl_server *server, const char *path, const char *config,
+                                   owl_error *reterr);
+
+OWL_END_DECLS
+
+#endif

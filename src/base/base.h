@@ -1,0 +1,63 @@
+/* base/base.h - what every file needs: byte spans, attributes, checks.
+ * Layer: base. Threads: pure. */
+#ifndef OWL_BASE_BASE_H
+#define OWL_BASE_BASE_H
+
+#include <owlclaw/types.h>
+#include <string.h>
+
+#define OWL_NODISCARD __attribute__((warn_unused_result))
+#define OWL_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define OWL_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+#define OWL_LIKELY(x) __builtin_expect(!!(x), 1)
+#define OWL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define OWL_AUTO(fn) __attribute__((cleanup(fn)))
+/* A result that is deliberately not used; say why beside it. */
+#define OWL_IGNORE(expr) \
+    do { \
+        if (expr) { \
+        } \
+    } while (0)
+
+/* A broken invariant: prints and aborts, in every build. Never for input. */
+#define OWL_ASSERT(cond) \
+    do { \
+        if (OWL_UNLIKELY(!(cond))) \
+            owl_assert_failed(#cond, __FILE__, __LINE__); \
+    } while (0)
+_Noreturn void owl_assert_failed(const char *cond, const char *file, int line);
+
+/* A borrowed run of bytes. Not NUL-terminated. {NULL, 0} means "absent"; {"", 0} is empty. */
+typedef struct owl_str {
+    const char *p;
+    size_t n;
+} owl_str;
+
+#define OWL_STR(literal) ((owl_str){(literal), sizeof(literal) - 1})
+
+static inline owl_str owl_str_of(const char *z)
+{
+    return (owl_str){z, z ? strlen(z) : 0};
+}
+
+static inline bool owl_str_eq(owl_str a, owl_str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool owl_str_is(owl_str a, const char *z)
+{
+    return owl_str_eq(a, owl_str_of(z));
+}
+
+/* ASCII letters compare equal whatever their case. */
+bool owl_str_ieq(owl_str a, owl_str b);
+/* Without spaces and tabs at both ends. */
+owl_str owl_str_trim(owl_str s);
+/* Takes the part before the next @p sep off *rest; false when nothing is left. "a,,b" has three
+ * parts, "a," has two, "" has one (empty), an absent string none. */
+bool owl_str_split(owl_str *rest, char sep, owl_str *ret_part);
+/* A decimal number without sign or leading blanks, at most @p max. */
+OWL_NODISCARD bool owl_str_u64(owl_str s, uint64_t max, uint64_t *ret);
+
+#endif

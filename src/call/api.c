@@ -1,0 +1,250 @@
+/* call/api.c - what a handler asks of its call (owlclaw/handler.h), apart from results and questions.
+ *
+ * Threads: as handler.h says. What the client asked is immutable; progress and cancellation are under the call's lock. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "call/call.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+const owl_json *owl_call_args(owl_call *c)
+{
+    return c->args;
+}
+
+const owl_json *owl_call_params(owl_call *c)
+{
+    return c->params;
+}
+
+const char *owl_call_name(const owl_call *c)
+{
+    return c->name.p;
+}
+
+const char *owl_call_revision(const owl_call *c)
+{
+    return owl_rev_name(c->rev);
+}
+
+const char *owl_call_complete_name(const owl_call *c)
+{
+    return c->complete_name.p;
+}
+
+const char *owl_call_complete_value(const owl_call *c)
+{
+    return c->complete_value.p;
+}
+
+static const char *context_var(owl_call *c, const char *name)
+{
+    owl_str literal = owl_span_get(c->complete_context, name), value;
+    if (!owl_span_is_string(literal) || owl_json_decode(c->arena, literal, &value) != 0)
+        return NULL;
+    return value.p;
+}
+
+const char *owl_call_var(owl_call *c, const char *name)
+{
+    if (c->complete_name.p)
+        return c->complete_context.p ? context_var(c, name) : NULL;
+    if (!c->item || !c->item->uri_template)
+        return NULL;
+    owl_str var;
+    for (size_t i = 0; (var = owl_uri_template_var(c->item->uri_template, i)).p; i++)
+        if (owl_str_is(var, name))
+            return owl_uri_decode(c->arena, c->vars[i]).p;
+    return NULL;
+}
+
+bool owl_call_client_can(owl_call *c, const char *capability)
+{
+    return owl_mcp_caps_have(c->client_caps, capability);
+}
+
+int owl_call_require(owl_call *c, const char *capability)
+{
+    if (owl_call_client_can(c, capability))
+        return 0;
+    struct owl_buf data;
+    owl_buf_init_arena(&data, c->arena, 4096);
+    owl_buf_putz(&data, "{\"requiredCapabilities\":");
+    owl_mcp_caps_required(&data, capability);
+    owl_buf_putc(&data, '}');
+    owl_call_set_failure(c, OWL_ECAPABILITY,
+                         "%.*s needs a client that declares the capability \"%s\"",
+                         (int)c->name.n, c->name.p, capability);
+    if (data.rc == 0)
+        owl_call_set_failure_data(c, owl_buf_str(&data));
+    return -OWL_ECAPABILITY;
+}
+
+/* ---- cancellation and time ---- */
+
+bool owl_call_cancelled(const owl_call *c)
+{
+    return atomic_load_explicit(&c->state, memory_order_acquire) == OWL_CALL_ENDED;
+}
+
+int64_t owl_call_remaining_ms(const owl_call *c)
+{
+    uint64_t now = owl_now_ms(), at = atomic_load(&c->deadline_ms);
+    return at > now ? (int64_t)(at - now) : 0;
+}
+
+int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void *data)
+{
+    int rc = 0;
+    pthread_mutex_lock(&c->lock);
+    bool now = c->cancelled;
+    if (c->on_cancel) {
+        rc = -OWL_EEXISTS;
+    } else if (!now) {
+        c->on_cancel_data = data;
+        c->on_cancel = fn;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (now && rc == 0)
+        fn(c, data);
+    return rc;
+}
+
+/* ---- telling the client ---- */
+
+int owl_call_progress(owl_call *c, double progress, double total, const char *message)
+{
+    if (!c->meta.progress_token.p)
+        return 0;
+    if (!isfinite(progress) || !isfinite(total))
+        return -OWL_EINVAL;
+    if (owl_call_cancelled(c))
+        return -OWL_EDONE;
+    pthread_mutex_lock(&c->lock);
+    bool increases = progress > c->last_progress;
+    if (increases)
+        c->last_progress = progress;
+    pthread_mutex_unlock(&c->lock);
+    if (!increases)
+        return 0;
+    struct owl_buf b;
+    owl_buf_init(&b, 64 * 1024);
+    owl_rpc_begin_notification(&b, OWL_STR("notifications/progress"));
+    owl_buf_putz(&b, "{\"progressToken\":");
+    owl_buf_puts(&b, c->meta.progress_token);
+    owl_buf_putz(&b, ",\"progress\":");
+    owl_json_number(&b, progress);
+    if (total > 0) {
+        owl_buf_putz(&b, ",\"total\":");
+        owl_json_number(&b, total);
+    }
+    if (message) {
+        owl_buf_putz(&b, ",\"message\":");
+        owl_json_quote(&b, owl_str_of(message));
+    }
+    owl_buf_putc(&b, '}');
+    owl_rpc_end(&b);
+    int rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
+    owl_buf_done(&b);
+    return rc;
+}
+
+static int send_log(owl_call *c, owl_level level, const char *logger, owl_str data)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 1024 * 1024);
+    owl_rpc_begin_notification(&b, OWL_STR("notifications/message"));
+    owl_buf_printf(&b, "{\"level\":\"%s\"", owl_level_name(level));
+    if (logger) {
+        owl_buf_putz(&b, ",\"logger\":");
+        owl_json_quote(&b, owl_str_of(logger));
+    }
+    owl_buf_putz(&b, ",\"data\":");
+    owl_buf_puts(&b, data);
+    owl_buf_putc(&b, '}');
+    owl_rpc_end(&b);
+    int rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
+    owl_buf_done(&b);
+    return rc;
+}
+
+int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const char *json, size_t len)
+{
+    if ((int)level < c->log_level)
+        return 0;
+    if (owl_call_cancelled(c))
+        return -OWL_EDONE;
+    owl_str text = len == OWL_NTS ? owl_str_of(json) : (owl_str){json, len};
+    int rc = owl_json_scan(text, 64, NULL);
+    if (rc != 0)
+        return rc;
+    struct owl_buf data;
+    owl_buf_init(&data, 1024 * 1024);
+    owl_json_compact(&data, text);
+    rc = data.rc ? data.rc : send_log(c, level, logger, owl_buf_str(&data));
+    owl_buf_done(&data);
+    return rc;
+}
+
+int owl_call_logf(owl_call *c, owl_level level, const char *logger, const char *fmt, ...)
+{
+    if ((int)level < c->log_level)
+        return 0;
+    if (owl_call_cancelled(c))
+        return -OWL_EDONE;
+    char text[2048];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    struct owl_buf data;
+    owl_buf_init(&data, 16 * 1024);
+    owl_json_quote(&data, owl_str_of(text));
+    int rc = data.rc ? data.rc : send_log(c, level, logger, owl_buf_str(&data));
+    owl_buf_done(&data);
+    return rc;
+}
+
+/* ---- failing ---- */
+
+static int fail(owl_call *c, int rpc_code, const char *fmt, va_list ap)
+{
+    size_t n = 0;
+    if (c->failure.error)
+        return -OWL_ETOOL;
+    char *text = owl_call_vprintf(c, fmt, ap, &n);
+    owl_call_set_failure(c, OWL_ETOOL, "%s", owl_err_info(OWL_ETOOL)->text);
+    if (text)
+        c->failure.message = (owl_str){text, n};
+    c->failure.rpc_code = rpc_code;
+    return -OWL_ETOOL;
+}
+
+int owl_call_fail(owl_call *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int rc = fail(c, 0, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+int owl_call_error(owl_call *c, int rpc_code, const char *data_json, const char *fmt, ...)
+{
+    struct owl_buf data;
+    va_list ap;
+    va_start(ap, fmt);
+    int rc = fail(c, rpc_code, fmt, ap);
+    va_end(ap);
+    if (!data_json || owl_json_scan(owl_str_of(data_json), 64, NULL) != 0)
+        return rc;
+    owl_buf_init_arena(&data, c->arena, 1024 * 1024);
+    owl_json_compact(&data, owl_str_of(data_json));
+    if (data.rc == 0)
+        owl_call_set_failure_data(c, owl_buf_str(&data));
+    return rc;
+}

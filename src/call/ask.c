@@ -1,0 +1,465 @@
+/* call/ask.c - asking the client, alike on every revision.
+ *
+ * The handler's thread collects questions (owl_ask) and reads answers; the step `ask` sends them. A modern client gets
+ * them as input_required together with a sealed state that carries the answers of earlier rounds, and comes back with a
+ * new request. A legacy client gets requests of ours on the call's stream; the call waits, and its handler is run again
+ * from its start when the last answer is there. Invariant: while a call waits in `ask` no handler runs, so the reactor
+ * may use its arena. */
+#include "call/ask.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+enum { ASK_TTL_MS = 600000, MAX_ROUNDS = 32, MAX_PARAMS = 1024 * 1024 };
+
+struct kind {
+    const char *method;
+    const char *capability;
+};
+static const struct kind kinds[] = {
+    [OWL_ASK_FORM] = {"elicitation/create", "elicitation.form"},
+    [OWL_ASK_URL] = {"elicitation/create", "elicitation.url"},
+    [OWL_ASK_SAMPLING] = {"sampling/createMessage", "sampling"},
+    [OWL_ASK_ROOTS] = {"roots/list", "roots"},
+};
+
+/* ---- the handler's side ---- */
+
+static struct owl_ask *find(struct owl_call *c, owl_str key)
+{
+    for (struct owl_ask *a = c->asks; a; a = a->next)
+        if (owl_str_eq(a->key, key))
+            return a;
+    return NULL;
+}
+
+static struct owl_ask *add(struct owl_call *c, owl_str key)
+{
+    struct owl_ask *a = owl_arena_zalloc(c->arena, sizeof *a);
+    char *copy = owl_arena_dup(c->arena, key);
+    if (!a || !copy)
+        return NULL;
+    a->call = c;
+    a->key = (owl_str){copy, key.n};
+    struct owl_ask **end = &c->asks;
+    while (*end)
+        end = &(*end)->next;
+    return *end = a;
+}
+
+/* Whether a result has the members that an answer of this kind must have. */
+static bool answers(enum owl_ask_kind kind, owl_str answer)
+{
+    if (!owl_span_is_object(answer))
+        return false;
+    switch (kind) {
+    case OWL_ASK_FORM:
+    case OWL_ASK_URL: {
+        owl_str action = owl_span_get(answer, "action");
+        if (owl_span_str_eq(action, OWL_STR("accept")))
+            return kind == OWL_ASK_URL || owl_span_is_object(owl_span_get(answer, "content"));
+        return owl_span_str_eq(action, OWL_STR("decline")) ||
+               owl_span_str_eq(action, OWL_STR("cancel"));
+    }
+    case OWL_ASK_SAMPLING:
+        return owl_span_get(answer, "content").p && owl_span_get(answer, "role").p;
+    case OWL_ASK_ROOTS:
+        return owl_span_is_array(owl_span_get(answer, "roots"));
+    }
+    return false;
+}
+
+static void put_member(struct owl_buf *b, const char *prefix, const char *value)
+{
+    if (!value)
+        return;
+    owl_buf_putz(b, prefix);
+    owl_json_quote(b, owl_str_of(value));
+}
+
+static int put_json(struct owl_buf *b, owl_str text)
+{
+    int rc = owl_json_scan(text, 64, NULL);
+    if (rc == 0 && text.p[0] != '{')
+        rc = -OWL_EINVAL;
+    if (rc == 0)
+        owl_json_compact(b, text);
+    return rc;
+}
+
+/* `params` of the request that a question becomes. */
+static int write_params(struct owl_call *c, const owl_question *q, struct owl_buf *b)
+{
+    if (q->params_json)
+        return put_json(b, owl_str_trim(owl_str_of(q->params_json)));
+    if (q->kind == OWL_ASK_ROOTS) {
+        owl_buf_putz(b, "{}");
+        return 0;
+    }
+    if (!q->message)
+        return -OWL_EINVAL;
+    if (q->kind == OWL_ASK_SAMPLING) {
+        put_member(b, "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":",
+                   q->message);
+        owl_buf_printf(b, "}}],\"maxTokens\":%u", q->max_tokens ? q->max_tokens : 1000u);
+        put_member(b, ",\"systemPrompt\":", q->system);
+    } else if (q->kind == OWL_ASK_URL) {
+        char id[33];
+        if (!q->url)
+            return -OWL_EINVAL;
+        put_member(b, "{\"mode\":\"url\",\"message\":", q->message);
+        put_member(b, ",\"url\":", q->url);
+        if (c->codec->era == OWL_ERA_LEGACY && owl_random_hex(id, 16) == 0)
+            put_member(b, ",\"elicitationId\":", id);
+    } else {
+        if (!q->schema)
+            return -OWL_EINVAL;
+        put_member(b, "{\"message\":", q->message);
+        owl_buf_putz(b, ",\"requestedSchema\":");
+        int rc = put_json(b, owl_str_trim(owl_str_of(q->schema)));
+        if (rc != 0)
+            return rc;
+    }
+    owl_buf_putc(b, '}');
+    return 0;
+}
+
+/* Copies the members that the caller knows. */
+static int read_question(const owl_question *in, owl_question *ret)
+{
+    if (!in || in->size < offsetof(owl_question, message) || in->size > sizeof *in ||
+        (unsigned)in->kind >= OWL_COUNT(kinds) || !kinds[in->kind].method)
+        return -OWL_EINVAL;
+    memset(ret, 0, sizeof *ret);
+    memcpy(ret, in, in->size);
+    return 0;
+}
+
+static int return_answer(struct owl_call *c, struct owl_ask *a, const owl_json **ret)
+{
+    return owl_json_parse_arena(c->arena, a->answer, ret);
+}
+
+int owl_ask(owl_call *c, const char *key, const owl_question *question, const owl_json **ret_answer)
+{
+    owl_question q;
+    int rc = key ? read_question(question, &q) : -OWL_EINVAL;
+    if (rc != 0)
+        return rc;
+    if (!(c->method->flags & OWL_M_ASKS))
+        return -OWL_ESTATE;
+    if (!owl_call_client_can(c, kinds[q.kind].capability)) {
+        c->missing_capability = kinds[q.kind].capability;
+        return -OWL_ECAPABILITY;
+    }
+    struct owl_ask *a = find(c, owl_str_of(key));
+    if (a && a->answer.p && answers(q.kind, a->answer))
+        return return_answer(c, a, ret_answer);
+    if (a && a->answer.p && c->codec->era == OWL_ERA_LEGACY)
+        return owl_call_fail(c, "the client's answer to \"%s\" has not the form of a result of %s",
+                             key, kinds[q.kind].method);
+    if (!a && !(a = add(c, owl_str_of(key))))
+        return -OWL_ENOMEM;
+    struct owl_buf params;
+    owl_buf_init_arena(&params, c->arena, MAX_PARAMS);
+    rc = write_params(c, &q, &params);
+    if (rc == 0)
+        rc = params.rc;
+    if (rc != 0)
+        return rc;
+    a->method = kinds[q.kind].method;
+    a->params = owl_buf_str(&params);
+    a->answer = (owl_str){NULL, 0}; /* what did not fit is asked again */
+    return OWL_PENDING;
+}
+
+/* ---- modern: input_required and back ---- */
+
+static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
+{
+    if (c->arguments.p)
+        owl_json_compact(args, c->arguments);
+    return (struct owl_state_bind){.principal = OWL_STR(""),
+                                   .method = c->msg.method,
+                                   .name = c->name,
+                                   .args = owl_buf_str(args)};
+}
+
+/* Every member of a JSON object becomes an answer under its key. */
+static int take_answers(struct owl_call *c, owl_str object)
+{
+    struct owl_span_iter it = owl_span_iter(object);
+    for (struct owl_span s; owl_span_next(&it, &s);) {
+        owl_str key;
+        int rc = owl_json_decode(c->arena, (owl_str){s.key.p - 1, s.key.n + 2}, &key);
+        if (rc != 0)
+            return rc;
+        struct owl_ask *a = find(c, key);
+        if (!a && !(a = add(c, key)))
+            return -OWL_ENOMEM;
+        a->answer = s.value;
+    }
+    return 0;
+}
+
+static int open_state(struct owl_call *c, owl_str literal, owl_error *err)
+{
+    owl_str text, payload;
+    struct owl_buf args;
+    if (!owl_span_is_string(literal))
+        return owl_fail(err, OWL_EPARAMS, "params.requestState must be a string");
+    int rc = owl_json_decode(c->arena, literal, &text);
+    if (rc != 0)
+        return owl_fail(err, -rc, NULL);
+    owl_buf_init_arena(&args, c->arena, MAX_PARAMS * 64);
+    struct owl_state_bind bind = binding(c, &args);
+    if (args.rc != 0)
+        return owl_fail(err, -args.rc, NULL);
+    rc = owl_state_open(&c->host->state_key, &bind, text, c->arena, &payload, err);
+    if (rc != 0)
+        return rc;
+    rc = take_answers(c, payload);
+    return rc == 0 ? 0 : owl_fail(err, -rc, NULL);
+}
+
+enum owl_verdict owl_ask_restore(struct owl_call *c)
+{
+    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->rounds)
+        return OWL_NEXT;
+    owl_error err;
+    owl_str state = owl_span_get(c->msg.params, "requestState");
+    owl_str responses = owl_span_get(c->msg.params, "inputResponses");
+    int rc = state.p ? open_state(c, state, &err) : 0;
+    if (rc == 0 && owl_span_is_object(responses) && (rc = take_answers(c, responses)) != 0)
+        owl_fail(&err, -rc, NULL);
+    if (rc == 0)
+        return OWL_NEXT;
+    /* A state that is not ours is a fault of the request, not of the tool. */
+    owl_call_set_failure(c, -rc, "%s", err.message);
+    c->failure.of_tool = false;
+    return OWL_FINISH;
+}
+
+static enum owl_verdict ask_modern(struct owl_call *c)
+{
+    struct owl_buf earlier, args;
+    owl_buf_init_arena(&earlier, c->arena, OWL_STATE_MAX_BYTES);
+    owl_buf_init_arena(&args, c->arena, MAX_PARAMS * 64);
+    c->result.form = OWL_RESULT_RAW;
+    owl_result_reset(&c->result);
+    struct owl_buf *out = &c->result.list;
+    owl_buf_putz(out, "\"inputRequests\":{");
+    owl_buf_putc(&earlier, '{');
+    bool first = true;
+    for (struct owl_ask *a = c->asks; a; a = a->next) {
+        struct owl_buf *b = a->answer.p ? &earlier : out;
+        if (!a->answer.p && !a->method)
+            continue;
+        if (a->answer.p ? earlier.n > 1 : !first)
+            owl_buf_putc(b, ',');
+        owl_json_quote(b, a->key);
+        owl_buf_putc(b, ':');
+        if (a->answer.p) {
+            owl_buf_puts(b, a->answer);
+            continue;
+        }
+        first = false;
+        owl_buf_printf(b, "{\"method\":\"%s\",\"params\":", a->method);
+        owl_buf_puts(b, a->params);
+        owl_buf_putc(b, '}');
+    }
+    owl_buf_putc(&earlier, '}');
+    owl_buf_putz(out, "},\"requestState\":\"");
+    struct owl_state_bind bind = binding(c, &args);
+    int rc = earlier.rc ? earlier.rc : args.rc;
+    if (rc == 0)
+        rc = owl_state_seal(&c->host->state_key, &bind, owl_buf_str(&earlier), ASK_TTL_MS, out);
+    owl_buf_putc(out, '"');
+    if (rc != 0)
+        return owl_call_set_failure(c, -rc, "the state of the question could not be kept: %s",
+                                    owl_err_info(rc)->text);
+    c->input_required = true;
+    return OWL_FINISH;
+}
+
+/* ---- legacy: requests of ours and their answers ---- */
+
+static struct owl_map *asked(struct owl_call *c)
+{
+    return &owl_host_local(c->host, c->reactor)->asked;
+}
+
+static int send_question(struct owl_call *c, struct owl_ask *a)
+{
+    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    char id[64];
+    int n = snprintf(id, sizeof id, "\"owl-%u-%llu\"", owl_reactor_index(c->reactor),
+                     (unsigned long long)++l->next_ask);
+    char *copy = owl_arena_dup(c->arena, (owl_str){id, (size_t)n});
+    if (!copy)
+        return -OWL_ENOMEM;
+    int rc = owl_map_put(&l->asked, (owl_str){copy, (size_t)n}, a, NULL);
+    if (rc != 0)
+        return rc;
+    a->id = (owl_str){copy, (size_t)n};
+    c->n_asked++;
+    struct owl_buf b;
+    owl_buf_init(&b, MAX_PARAMS * 2);
+    owl_rpc_begin_request(&b, a->id, owl_str_of(a->method));
+    owl_buf_puts(&b, a->params);
+    owl_rpc_end(&b);
+    rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
+    owl_buf_done(&b);
+    return rc;
+}
+
+static enum owl_verdict ask_legacy(struct owl_call *c)
+{
+    int rc = c->rounds++ < MAX_ROUNDS ? 0 : -OWL_ELIMIT;
+    /* Nobody has completed the call: from now on a deadline or a cancellation may. */
+    atomic_store(&c->state, OWL_CALL_RUNNING);
+    for (struct owl_ask *a = c->asks; a && rc == 0; a = a->next)
+        if (!a->answer.p && a->method)
+            rc = send_question(c, a);
+    if (rc != 0)
+        return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
+                                    owl_err_info(rc)->text);
+    atomic_store(&c->deadline_ms, owl_now_ms() + ASK_TTL_MS);
+    owl_timer_start(c->reactor, &c->deadline, ASK_TTL_MS);
+    return OWL_SUSPEND;
+}
+
+enum owl_verdict owl_ask_step(struct owl_call *c)
+{
+    bool any = false;
+    for (struct owl_ask *a = c->asks; a; a = a->next)
+        any = any || (!a->answer.p && a->method);
+    if (!any)
+        return owl_call_set_failure(c, OWL_ETOOL,
+                                    "the handler waits for an answer to a question that it did not ask");
+    return c->codec->era == OWL_ERA_MODERN ? ask_modern(c) : ask_legacy(c);
+}
+
+/* All answers are there: run the handler again from its start. */
+static void run_again(struct owl_call *c)
+{
+    unsigned timeout = c->item && c->item->timeout_ms ? c->item->timeout_ms : c->host->timeout_ms;
+    atomic_store(&c->deadline_ms, owl_now_ms() + timeout);
+    owl_result_reset(&c->result);
+    pthread_mutex_lock(&c->lock);
+    c->on_cancel = NULL;
+    pthread_mutex_unlock(&c->lock);
+    owl_call__goto(c, &owl_steps[OWL_STEP_invoke]);
+    owl_call_run(c);
+}
+
+struct answer {
+    struct owl_msg msg;
+    struct owl_host *host;
+    struct owl_session *session;
+    bool refused;
+    size_t id_n, n;
+    char text[]; /* id, then payload */
+};
+
+static void take_answer(struct owl_host *h, struct owl_reactor *r, const struct answer *m)
+{
+    struct owl_map *map = &owl_host_local(h, r)->asked;
+    struct owl_ask *a = owl_map_get(map, (owl_str){m->text, m->id_n});
+    if (!a || a->call->session != m->session)
+        return;
+    struct owl_call *c = a->call;
+    owl_map_del(map, a->id);
+    a->id = (owl_str){NULL, 0};
+    c->n_asked--;
+    owl_str payload = {m->text + m->id_n, m->n};
+    if (m->refused && a->method[0] == 'e')
+        payload = OWL_STR("{\"action\":\"cancel\"}");
+    char *copy = owl_arena_dup(c->arena, payload);
+    if (!copy || (m->refused && a->method[0] != 'e')) {
+        owl_call_set_failure(c, copy ? OWL_ETOOL : OWL_ENOMEM, "%s",
+                             copy ? "the client refused to answer" : owl_err_info(OWL_ENOMEM)->text);
+        owl_call_resume(c);
+        return;
+    }
+    a->answer = (owl_str){copy, payload.n};
+    if (c->n_asked == 0)
+        run_again(c);
+}
+
+static void on_answer(struct owl_reactor *r, struct owl_msg *msg)
+{
+    struct answer *m = OWL_CONTAINER(msg, struct answer, msg);
+    take_answer(m->host, r, m);
+    owl_session_aunref(m->session);
+    owl_free(m);
+}
+
+/* The reactor that an id of ours names, or -1. */
+static int id_reactor(struct owl_host *h, owl_str id)
+{
+    static const char prefix[] = "\"owl-";
+    owl_str rest = {id.p + sizeof prefix - 1, id.n - sizeof prefix + 1}, part;
+    uint64_t index;
+    if (id.n < sizeof prefix || memcmp(id.p, prefix, sizeof prefix - 1) != 0 ||
+        !owl_str_split(&rest, '-', &part) ||
+        !owl_str_u64(part, owl_runtime_count(h->runtime) - 1, &index))
+        return -1;
+    return (int)index;
+}
+
+bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg)
+{
+    int index = msg->id.p && session ? id_reactor(h, msg->id) : -1;
+    if (index < 0)
+        return false;
+    struct answer *m = owl_malloc(sizeof *m + msg->id.n + msg->payload.n);
+    if (!m)
+        return false;
+    *m = (struct answer){.msg.run = on_answer,
+                         .host = h,
+                         .session = owl_session_aref(session),
+                         .refused = msg->kind == OWL_RPC_ERROR,
+                         .id_n = msg->id.n,
+                         .n = msg->payload.n};
+    memcpy(m->text, msg->id.p, msg->id.n);
+    memcpy(m->text + msg->id.n, msg->payload.p, msg->payload.n);
+    if (owl_post(owl_runtime_at(h->runtime, (unsigned)index), &m->msg))
+        return true;
+    owl_session_aunref(m->session);
+    owl_free(m);
+    return false;
+}
+
+/* The client still shows a question that nobody needs. */
+static void send_cancelled(struct owl_call *c, owl_str id)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 4096);
+    owl_rpc_begin_notification(&b, OWL_STR("notifications/cancelled"));
+    owl_buf_putz(&b, "{\"requestId\":");
+    owl_buf_puts(&b, id);
+    owl_buf_putc(&b, '}');
+    owl_rpc_end(&b);
+    if (b.rc == 0)
+        OWL_IGNORE(owl_call_send(c, owl_buf_str(&b))); /* it has gone: fine */
+    owl_buf_done(&b);
+}
+
+void owl_ask_drop(struct owl_call *c)
+{
+    for (struct owl_ask *a = c->n_asked ? c->asks : NULL; a; a = a->next) {
+        if (!a->id.p)
+            continue;
+        owl_map_del(asked(c), a->id);
+        if (c->sink)
+            send_cancelled(c, a->id);
+        a->id = (owl_str){NULL, 0};
+        c->n_asked--;
+    }
+}

@@ -1,0 +1,413 @@
+/* call/call.c - the life of a call: made, stepped, completed exactly once, let go.
+ *
+ * Threads: a call is stepped on its reactor only. Other threads meet it in two places: finishing (a compare-and-swap on
+ * `state`, then a post) and letting go (an atomic count). */
+#include "call/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "call/ask.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+/* ---- the reactors' own parts ---- */
+
+int owl_host_init(struct owl_host *h)
+{
+    unsigned n = owl_runtime_count(h->runtime);
+    h->local = owl_calloc(n, sizeof *h->local);
+    if (!h->local)
+        return -OWL_ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        struct owl_host_local *l = &h->local[i];
+        owl_list_init(&l->calls);
+        owl_map_init(&l->in_flight);
+        owl_map_init(&l->asked);
+        owl_buf_init(&l->out, h->max_result_bytes + 64 * 1024);
+    }
+    return 0;
+}
+
+void owl_host_done(struct owl_host *h)
+{
+    if (!h->local)
+        return;
+    for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++) {
+        struct owl_host_local *l = &h->local[i];
+        OWL_ASSERT(owl_list_empty(&l->calls));
+        owl_map_done(&l->in_flight);
+        owl_map_done(&l->asked);
+        owl_buf_done(&l->out);
+    }
+    OWL_FREE(&h->local);
+}
+
+struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_reactor *r)
+{
+    return &h->local[owl_reactor_index(r)];
+}
+
+void owl_host_end_calls(struct owl_host_local *l, int error)
+{
+    OWL_LIST_EACH(&l->calls, it)
+    {
+        struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
+        OWL_IGNORE(owl_call_end(c, error, true)); /* one that is finishing answers by itself */
+    }
+}
+
+/* ---- life ---- */
+
+static void on_deadline(struct owl_timer *t)
+{
+    struct owl_call *c = OWL_CONTAINER(t, struct owl_call, deadline);
+    OWL_IGNORE(owl_call_end(c, OWL_ETIMEOUT, true)); /* it was just completed: nothing to do */
+}
+
+/* The least severe level that the client wants to hear about this call. */
+static int wanted_level(const struct owl_call *c)
+{
+    if (c->codec->era == OWL_ERA_LEGACY)
+        return c->session ? (int)owl_session_log_level(c->session) : OWL_LEVEL_EMERGENCY + 1;
+    owl_str literal = c->meta.log_level;
+    if (!owl_span_is_string(literal) || literal.n < 2)
+        return OWL_LEVEL_EMERGENCY + 1;
+    int level = owl_level_parse((owl_str){literal.p + 1, literal.n - 2});
+    return level < 0 ? OWL_LEVEL_EMERGENCY + 1 : level;
+}
+
+struct owl_call *owl_call_new(const struct owl_call_init *init)
+{
+    struct owl_call *c = owl_arena_zalloc(init->arena, sizeof *c);
+    if (!c)
+        return NULL;
+    struct owl_host_local *l = owl_host_local(init->host, init->reactor);
+    atomic_init(&c->refs, 1);
+    atomic_init(&c->state, OWL_CALL_RUNNING);
+    atomic_init(&c->keeps_rt, false);
+    c->host = init->host;
+    c->runtime = init->host->runtime;
+    c->reactor = init->reactor;
+    c->arena = init->arena;
+    c->sink = init->sink;
+    c->msg = *init->msg;
+    c->meta = *init->meta;
+    c->rev = init->rev;
+    c->codec = owl_mcp_codec_of(init->rev);
+    c->method = init->method;
+    c->name = init->msg->method;
+    c->scope = init->scope;
+    if (init->session) {
+        c->session = owl_session_aref(init->session);
+        c->client_caps = owl_session_client_caps(init->session);
+    } else {
+        c->client_caps = init->meta->client_caps;
+    }
+    c->log_level = wanted_level(c);
+    atomic_init(&c->deadline_ms, owl_now_ms() + init->host->timeout_ms);
+    owl_timer_init(&c->deadline, on_deadline);
+    pthread_mutex_init(&c->lock, NULL);
+    c->step = &owl_steps[0];
+    c->last_progress = -1;
+    owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->host->max_result_bytes);
+    owl_list_add(&l->calls, &c->node);
+    l->n_calls++;
+    return c;
+}
+
+owl_call *owl_call_ref(owl_call *c)
+{
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    /* A kept call may outlive the server, and still posts to it: keep the mailboxes. */
+    if (!atomic_exchange(&c->keeps_rt, true))
+        owl_runtime_aref(c->runtime);
+    return c;
+}
+
+void owl_call_unref(owl_call *c)
+{
+    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (c->item)
+        owl_item_aunref(c->item);
+    owl_session_aunref(c->session);
+    pthread_mutex_destroy(&c->lock);
+    struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
+    owl_arena_free(c->arena);
+    owl_runtime_aunref(rt);
+}
+
+void owl_call__goto(struct owl_call *c, const struct owl_step *step)
+{
+    const struct owl_log *log = c->host->log;
+    if (log->fn && log->level <= OWL_LEVEL_DEBUG) {
+        uint64_t now = owl_now_ns();
+        owl_log_write(log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu", (int)c->msg.method.n,
+                      c->msg.method.p, (int)c->msg.id.n, c->msg.id.p ? c->msg.id.p : "",
+                      c->step->name, step->name,
+                      (unsigned long long)(c->step_ns ? (now - c->step_ns) / 1000 : 0));
+        c->step_ns = now;
+    }
+    c->step = step;
+}
+
+void owl_call_run(struct owl_call *c)
+{
+    struct owl_reactor *r = c->reactor;
+    const char *before = owl_reactor_mark(r, c->step->name);
+    for (;;) {
+        const struct owl_step *step = c->step;
+        enum owl_verdict v = step->run(c);
+        if (step == &owl_steps[OWL_STEP_end] || v == OWL_SUSPEND)
+            break;
+        if (v == OWL_FINISH)
+            owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
+        else if (c->step == step)
+            owl_call__goto(c, step + 1);
+        owl_reactor_mark(r, c->step->name);
+    }
+    owl_reactor_mark(r, before);
+}
+
+void owl_call_resume(struct owl_call *c)
+{
+    owl_reactor_assert(c->reactor);
+    if (atomic_load(&c->state) == OWL_CALL_ENDED && c->step < &owl_steps[OWL_STEP_settle])
+        return;
+    owl_call__goto(c, c->failure.error ? &owl_steps[OWL_STEP_settle] : c->step + 1);
+    owl_call_run(c);
+}
+
+/* ---- waiting, and the end from outside ---- */
+
+/* The key under which notifications/cancelled finds a call: where the id counts, and the id. */
+static size_t cancel_key(char *out, const void *scope, owl_str id)
+{
+    memcpy(out, &scope, sizeof scope);
+    memcpy(out + sizeof scope, id.p, id.n);
+    return sizeof scope + id.n;
+}
+
+int owl_call_wait(struct owl_call *c, bool deadline)
+{
+    if (c->pin) { /* quick calls pin the registry; one that waits holds its item only */
+        owl_pin_release(c->pin);
+        c->pin = NULL;
+    }
+    if (deadline) {
+        uint64_t now = owl_now_ms(), at = atomic_load(&c->deadline_ms);
+        owl_timer_start(c->reactor, &c->deadline, at > now ? at - now : 0);
+    }
+    if (!c->scope || c->cancel_key.p)
+        return 0;
+    char *key = owl_arena_alloc(c->arena, sizeof c->scope + c->msg.id.n);
+    if (!key)
+        return -OWL_ENOMEM;
+    owl_str k = {key, cancel_key(key, c->scope, c->msg.id)};
+    struct owl_map *map = &owl_host_local(c->host, c->reactor)->in_flight;
+    if (owl_map_get(map, k))
+        return -OWL_EEXISTS;
+    int rc = owl_map_put(map, k, c, NULL);
+    if (rc == 0)
+        c->cancel_key = k;
+    return rc;
+}
+
+bool owl_call_complete(struct owl_call *c)
+{
+    int running = OWL_CALL_RUNNING;
+    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
+        return false;
+    owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
+    owl_call_run(c);
+    return true;
+}
+
+bool owl_call_end(struct owl_call *c, int error, bool answer)
+{
+    owl_reactor_assert(c->reactor);
+    int running = OWL_CALL_RUNNING;
+    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_ENDED))
+        return false;
+    c->end_error = error;
+    c->silent = !answer;
+    pthread_mutex_lock(&c->lock);
+    c->cancelled = true;
+    void (*fn)(owl_call *, void *) = c->on_cancel;
+    pthread_mutex_unlock(&c->lock);
+    if (fn)
+        fn(c, c->on_cancel_data);
+    owl_ask_drop(c);
+    owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
+    owl_call_run(c);
+    return true;
+}
+
+void owl_host_cancel(struct owl_host_local *l, const void *scope, owl_str id)
+{
+    char key[sizeof scope + OWL_RPC_ID_BYTES];
+    if (id.n > OWL_RPC_ID_BYTES)
+        return;
+    owl_str k = {key, cancel_key(key, scope, id)};
+    struct owl_call *c = owl_map_get(&l->in_flight, k);
+    if (c)
+        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* completed meanwhile: the answer goes out */
+}
+
+/* ---- completion from any thread ---- */
+
+static void on_done(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct owl_call *c = OWL_CONTAINER(m, struct owl_call, done);
+    OWL_ASSERT(c->step == &owl_steps[OWL_STEP_await]);
+    owl_call_run(c);
+    owl_call_unref(c);
+}
+
+int owl_call_finish(owl_call *c, int status)
+{
+    int running = OWL_CALL_RUNNING;
+    if (status == OWL_LATER)
+        return -OWL_EINVAL;
+    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
+        return -OWL_EDONE;
+    c->status = status;
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    c->done.run = on_done;
+    if (!owl_post(c->reactor, &c->done))
+        owl_call_unref(c); /* the server has gone: there is nobody to answer */
+    return 0;
+}
+
+/* ---- for steps and methods ---- */
+
+enum owl_verdict owl_call_set_failure(struct owl_call *c, int error, const char *fmt, ...)
+{
+    if (c->failure.error)
+        return OWL_FINISH;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->why, sizeof c->why, fmt, ap);
+    va_end(ap);
+    c->failure.error = error;
+    c->failure.message = owl_str_of(c->why);
+    c->failure.of_tool = c->item && c->item->kind == OWL_KIND_TOOL;
+    return OWL_FINISH;
+}
+
+void owl_call_set_failure_data(struct owl_call *c, owl_str json)
+{
+    c->failure.data = json;
+}
+
+void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name)
+{
+    c->item = owl_item_aref(item);
+    c->name = name;
+    c->handler = item->handler;
+    c->handler_data = item->data;
+    c->handler_flags = item->flags;
+    if (item->timeout_ms && item->timeout_ms < c->host->timeout_ms)
+        atomic_store(&c->deadline_ms, owl_now_ms() + item->timeout_ms);
+}
+
+struct owl_snapshot *owl_call_registry(struct owl_call *c)
+{
+    if (!c->pin)
+        c->pin = owl_cell_pin(c->host->registry, c->reactor);
+    return c->pin ? c->pin->object : NULL;
+}
+
+bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret)
+{
+    owl_str literal = owl_span_is_object(c->msg.params) ? owl_span_get(c->msg.params, key)
+                                                        : (owl_str){NULL, 0};
+    if (literal.p && !owl_span_is_string(literal)) {
+        owl_call_set_failure(c, OWL_EPARAMS, "params.%s must be a string", key);
+        return false;
+    }
+    int rc = literal.p ? owl_json_decode(c->arena, literal, ret) : 0;
+    if (!literal.p)
+        *ret = (owl_str){NULL, 0};
+    if (rc != 0)
+        owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+    return rc == 0;
+}
+
+char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *text = n < 0 ? NULL : owl_arena_alloc(c->arena, (size_t)n + 1);
+    if (!text)
+        return NULL;
+    vsnprintf(text, (size_t)n + 1, fmt, ap);
+    *ret_n = (size_t)n;
+    return text;
+}
+
+/* ---- messages to the client while it runs ---- */
+
+struct note {
+    struct owl_msg msg;
+    struct owl_call *call;
+    size_t n;
+    char text[];
+};
+
+static void on_note(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct note *note = OWL_CONTAINER(m, struct note, msg);
+    struct owl_call *c = note->call;
+    if (c->sink)
+        c->sink->ops->send(c->sink, c, (owl_str){note->text, note->n});
+    owl_call_unref(c);
+    owl_free(note);
+}
+
+int owl_call_send(struct owl_call *c, owl_str message)
+{
+    if (owl_reactor_self() == c->reactor) {
+        if (!c->sink)
+            return -OWL_ECLOSED;
+        c->sink->ops->send(c->sink, c, message);
+        return 0;
+    }
+    struct note *note = owl_malloc(sizeof *note + message.n);
+    if (!note)
+        return -OWL_ENOMEM;
+    note->msg.run = on_note;
+    note->call = c;
+    note->n = message.n;
+    memcpy(note->text, message.p, message.n);
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    if (owl_post(c->reactor, &note->msg))
+        return 0;
+    owl_free(note);
+    owl_call_unref(c);
+    return -OWL_ECLOSED;
+}
+
+const char *owl_call_trace_id(struct owl_call *c)
+{
+    owl_str tp = c->meta.traceparent; /* 00-<32 hex>-<16 hex>-<2 hex> */
+    if (c->trace_id[0])
+        return c->trace_id;
+    if (tp.n == 55 && tp.p[2] == '-' && tp.p[35] == '-') {
+        memcpy(c->trace_id, tp.p + 3, 32);
+        if (strspn(c->trace_id, "0123456789abcdef") == 32)
+            return c->trace_id;
+        memset(c->trace_id, 0, sizeof c->trace_id);
+    }
+    if (owl_random_hex(c->trace_id, 16) != 0)
+        c->trace_id[0] = '\0';
+    return c->trace_id;
+}

@@ -1,0 +1,216 @@
+/* call/call.h - one request on its way from the envelope to the answer (the inside of owlclaw/handler.h).
+ * Layer: call. Threads: a call belongs to the reactor on which it arrived; while its handler works elsewhere, that thread
+ * alone touches what is marked [handler]. Everything marked [atomic] may be touched by any thread that holds the call.
+ *
+ * A call is data plus a named step (tbl/steps.h). It is completed exactly once: whoever moves `state` away from
+ * OWL_CALL_RUNNING decides how it ends; everybody else is told -OWL_EDONE. */
+#ifndef OWL_CALL_CALL_H
+#define OWL_CALL_CALL_H
+
+#include <owlclaw/handler.h>
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include "base/list.h"
+#include "base/map.h"
+#include "call/policy.h"
+#include "call/result.h"
+#include "jsonrpc/envelope.h"
+#include "mcp/codec.h"
+#include "mcp/session.h"
+#include "mcp/state.h"
+#include "reactor/cell.h"
+#include "reactor/timer.h"
+#include "reactor/worker.h"
+#include "registry/registry.h"
+
+struct owl_step {
+    const char *name;
+    enum owl_verdict (*run)(struct owl_call *c);
+};
+
+/* A method of the protocol or of the program's own; const, one a file in server/. */
+struct owl_method {
+    const char *name;
+    unsigned eras;            /* OWL_IN_* */
+    const char *name_key;     /* params member that Mcp-Name mirrors, or NULL */
+    unsigned capability;      /* OWL_CAP_* that must be there, or 0 */
+    unsigned flags;           /* OWL_M_* */
+    /* Find what the call is about: owl_call_set_item(), or fail. NULL: nothing to find. */
+    enum owl_verdict (*resolve)(struct owl_call *c);
+    /* Answer on the reactor: write c->result, or fail. NULL: the item's handler answers. */
+    enum owl_verdict (*run)(struct owl_call *c);
+};
+
+/* Where what a call says goes. Implemented by the transports' fronts in server/. On the call's reactor. */
+struct owl_sink {
+    const struct owl_sink_ops *ops;
+};
+struct owl_sink_ops {
+    /* A notification or a request to the client, before the response. */
+    void (*send)(struct owl_sink *s, struct owl_call *c, owl_str message);
+    /* The response; the sink forgets the call. An empty message: the call ends without an answer. */
+    void (*respond)(struct owl_sink *s, struct owl_call *c, owl_str message, int http_status);
+};
+
+/* What the calls of one server share. Immutable while it runs, except the reactors' own parts. */
+struct owl_host {
+    struct owl_runtime *runtime;
+    const struct owl_log *log;
+    const struct owl_policy_ops *policy;
+    void *policy_self;
+    struct owl_cell *registry; /* of struct owl_snapshot */
+    struct owl_state_key state_key;
+    owl_str server_info; /* JSON object */
+    unsigned timeout_ms;
+    unsigned list_ttl_ms;
+    size_t max_result_bytes;
+    struct owl_host_local *local; /* one a reactor */
+};
+
+/* A reactor's own part. */
+struct owl_host_local {
+    struct owl_list calls;    /* all that have not ended */
+    struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
+    struct owl_map asked;     /* questions that wait for an answer, by their id */
+    uint64_t next_ask;
+    size_t n_calls;
+    struct owl_buf out; /* scratch for replies */
+    void (*on_idle)(struct owl_host_local *l); /* once, when n_calls reaches 0; or NULL */
+    void *idle_data;
+};
+OWL_NODISCARD int owl_host_init(struct owl_host *h); /* local parts; after the runtime exists */
+void owl_host_done(struct owl_host *h);              /* after its end */
+struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_reactor *r);
+
+enum owl_call_state {
+    OWL_CALL_RUNNING,
+    OWL_CALL_FINISHED, /* the handler is through: the reactor takes over */
+    OWL_CALL_ENDED     /* cancelled, timed out or stopped: what the handler still does is ignored */
+};
+
+struct owl_call {
+    atomic_uint refs;
+    atomic_int state;       /* enum owl_call_state */
+    atomic_bool keeps_rt;   /* holds a reference to the runtime */
+    struct owl_host *host;  /* only while the server lives */
+    struct owl_runtime *runtime;
+    struct owl_reactor *reactor;
+    struct owl_arena *arena; /* [handler] holds the call itself and its message */
+    const struct owl_step *step;
+    uint64_t step_ns;
+    const struct owl_method *method; /* NULL: nobody knows it */
+    struct owl_pin *pin; /* the registry snapshot, until the call suspends or ends */
+    struct owl_list node;
+    struct owl_sink *sink; /* NULL once the client has gone */
+
+    /* what was asked: immutable once the call runs */
+    struct owl_rpc_msg msg;
+    struct owl_mcp_meta meta;
+    const struct owl_mcp_codec *codec;
+    enum owl_rev rev;
+    owl_str client_caps;
+    struct owl_session *session; /* counted; NULL for modern */
+    owl_str name;                /* tool, prompt, URI; otherwise the method */
+    owl_str arguments;           /* raw object, or absent */
+    struct owl_item *item;       /* counted; NULL for methods that answer themselves */
+    owl_handler_fn handler;
+    void *handler_data;
+    unsigned handler_flags;
+    owl_str vars[OWL_URI_VARS];  /* raw values of template variables */
+    owl_str complete_name, complete_value, complete_context;
+    int log_level;               /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
+    atomic_ullong deadline_ms;   /* monotonic */
+
+    /* how it goes */
+    struct owl_result result;       /* [handler] */
+    struct owl_mcp_failure failure; /* [handler] error != 0: it failed */
+    char why[252];                  /* [handler] storage of failure.message */
+    char trace_id[33];
+    int status;        /* [handler] what it returned */
+    int end_error;     /* the reactor ended the call with this */
+    bool silent;       /* … and the client gets no answer */
+    bool admitted;     /* settle() is due */
+    const void *scope; /* within which notifications name this call by its id; NULL: nothing does */
+    owl_str cancel_key; /* in host_local.in_flight, or absent */
+    struct owl_timer deadline;
+    struct owl_msg done; /* posted by the finisher */
+    struct owl_work work;
+    const owl_json *args, *params; /* parsed before the handler runs, as far as it needs them */
+    struct owl_ask *asks;          /* [handler] call/ask.h */
+    const char *missing_capability; /* [handler] that owl_ask() would have needed */
+    bool input_required;           /* the result asks a modern client */
+    unsigned rounds;               /* of questions to a legacy client */
+    unsigned n_asked;              /* questions that are out; no handler runs then */
+    pthread_mutex_t lock;          /* the rest */
+    double last_progress;
+    void (*on_cancel)(owl_call *call, void *data);
+    void *on_cancel_data;
+    bool cancelled;
+};
+
+/* ---- life ---- */
+
+struct owl_call_init {
+    struct owl_host *host;
+    struct owl_reactor *reactor;
+    struct owl_arena *arena; /* taken on success */
+    struct owl_sink *sink;
+    const struct owl_rpc_msg *msg;
+    const struct owl_mcp_meta *meta;
+    enum owl_rev rev;
+    struct owl_session *session; /* the call takes a reference of its own; may be NULL */
+    const struct owl_method *method; /* NULL: unknown */
+    const void *scope;
+};
+/* A new call at its first step, on the reactor. NULL without memory. */
+OWL_NODISCARD struct owl_call *owl_call_new(const struct owl_call_init *init);
+/* Run steps until one suspends or the call has ended: the call may be gone afterwards. */
+void owl_call_run(struct owl_call *c);
+/* The call is going to wait: it can be cancelled by its id from now on and, with @p deadline, times out.
+ * @errors OWL_EEXISTS (the id is in use), OWL_ENOMEM. */
+OWL_NODISCARD int owl_call_wait(struct owl_call *c, bool deadline);
+/* A method that suspended has its result now; on the reactor. False if the call was ended before. */
+bool owl_call_complete(struct owl_call *c);
+/* Go on after a step that suspended; on the reactor. */
+void owl_call_resume(struct owl_call *c);
+/* End it from outside with that error, on the reactor: cancelled, timed out, stopping. False if it was completed. With
+ * @p answer false the client gets nothing (it cancelled). */
+bool owl_call_end(struct owl_call *c, int error, bool answer);
+/* End every call of the reactor with that error. */
+void owl_host_end_calls(struct owl_host_local *l, int error);
+/* End the call of that session (or sink) with that raw id, if it runs here. */
+void owl_host_cancel(struct owl_host_local *l, const void *scope, owl_str id);
+
+/* ---- for steps and methods ---- */
+
+/* Record the failure; returns OWL_FINISH, so that a step fails in one statement. First one wins. */
+enum owl_verdict owl_call_set_failure(struct owl_call *c, int error, const char *fmt, ...)
+    OWL_PRINTF(3, 4);
+/* error.data of the failure: JSON text that lives as long as the call's arena. */
+void owl_call_set_failure_data(struct owl_call *c, owl_str json);
+/* What the call is about (counted by the call). */
+void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name);
+/* The registry as this call sees it. */
+struct owl_snapshot *owl_call_registry(struct owl_call *c);
+/* A string member of params: decoded, in the arena. Absent, or OWL_EPARAMS recorded if it is no string (then false). */
+bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret);
+/* Text in the call's arena; [handler]. NULL without memory. */
+char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n);
+/* Send a message about this call to its client; on any thread. @p message is copied. */
+int owl_call_send(struct owl_call *c, owl_str message);
+/* 32 hex digits: of the client's traceparent, otherwise random. */
+const char *owl_call_trace_id(struct owl_call *c);
+
+/* The one setter of the step; traces. */
+void owl_call__goto(struct owl_call *c, const struct owl_step *step);
+extern const struct owl_step owl_steps[];
+enum {
+#define OWL_STEP_ROW(sym, text) OWL_STEP_##sym,
+#include "tbl/steps.h"
+    OWL_STEP__MAX
+};
+
+#endif

@@ -1,0 +1,367 @@
+/* call/result.c - the result of a call, built entry by entry (the builders of owlclaw/handler.h).
+ *
+ * Threads: the one that runs the handler, then the reactor. The members are built in their final form, so that closing
+ * a result appends a bracket and copies nothing. */
+#include "call/result.h"
+
+#include <stdarg.h>
+
+#include "base/err.h"
+#include "call/call.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+enum { MAX_COMPLETIONS = 100, MAX_JSON_DEPTH = 64 };
+
+static const char *const openings[] = {
+    [OWL_RESULT_TOOL] = "\"content\":[",
+    [OWL_RESULT_PROMPT] = "\"messages\":[",
+    [OWL_RESULT_RESOURCE] = "\"contents\":[",
+    [OWL_RESULT_COMPLETION] = "\"completion\":{\"values\":[",
+    [OWL_RESULT_RAW] = "",
+};
+
+void owl_result_init(struct owl_result *r, enum owl_result_form form, struct owl_arena *a,
+                     size_t max)
+{
+    *r = (struct owl_result){.form = form};
+    owl_buf_init_arena(&r->list, a, max);
+    owl_buf_init_arena(&r->extra, a, max);
+    owl_buf_init_arena(&r->meta, a, max);
+    owl_buf_putz(&r->list, openings[form]);
+}
+
+void owl_result_reset(struct owl_result *r)
+{
+    owl_buf_reset(&r->list);
+    owl_buf_reset(&r->extra);
+    owl_buf_reset(&r->meta);
+    r->n = 0;
+    r->assistant = false;
+    r->rc = 0;
+    owl_buf_putz(&r->list, openings[r->form]);
+}
+
+int owl_result_close(struct owl_result *r, owl_str *ret_members)
+{
+    if (r->shared.p) {
+        *ret_members = r->shared;
+        return r->rc;
+    }
+    if (!r->closed) {
+        if (r->form == OWL_RESULT_COMPLETION)
+            owl_buf_printf(&r->list, "],\"total\":%zu,\"hasMore\":%s}", r->n,
+                           r->n > MAX_COMPLETIONS ? "true" : "false");
+        else if (r->form != OWL_RESULT_RAW)
+            owl_buf_putc(&r->list, ']');
+        owl_buf_puts(&r->list, owl_buf_str(&r->extra));
+        r->closed = true;
+    }
+    int rc = r->rc ? r->rc : r->list.rc ? r->list.rc : r->extra.rc ? r->extra.rc : r->meta.rc;
+    if (rc == 0)
+        *ret_members = owl_buf_str(&r->list);
+    return rc;
+}
+
+/* ---- entries ---- */
+
+/* The first error is kept: the call fails with it. */
+static int keep(struct owl_result *r, int rc)
+{
+    if (rc == 0)
+        rc = r->list.rc ? r->list.rc : r->extra.rc ? r->extra.rc : r->meta.rc;
+    if (r->rc == 0)
+        r->rc = rc;
+    return r->rc;
+}
+
+static void begin_entry(struct owl_result *r)
+{
+    if (r->n++)
+        owl_buf_putc(&r->list, ',');
+    if (r->form == OWL_RESULT_PROMPT)
+        owl_buf_putz(&r->list, r->assistant ? "{\"role\":\"assistant\",\"content\":"
+                                            : "{\"role\":\"user\",\"content\":");
+}
+
+static int end_entry(struct owl_result *r)
+{
+    if (r->form == OWL_RESULT_PROMPT)
+        owl_buf_putc(&r->list, '}');
+    return keep(r, 0);
+}
+
+static void member_str(struct owl_buf *b, const char *prefix, owl_str value)
+{
+    if (!value.p)
+        return;
+    owl_buf_putz(b, prefix);
+    owl_json_quote(b, value);
+}
+
+/* Whether the form takes content at all. */
+static bool takes_content(const struct owl_result *r)
+{
+    return r->form == OWL_RESULT_TOOL || r->form == OWL_RESULT_PROMPT ||
+           r->form == OWL_RESULT_RESOURCE;
+}
+
+/* {"uri":…,"mimeType":…,"text"|"blob":…} */
+static void put_contents(struct owl_buf *b, owl_str uri, owl_str mime, const char *member,
+                         owl_str content)
+{
+    member_str(b, "{\"uri\":", uri);
+    member_str(b, ",\"mimeType\":", mime);
+    owl_buf_putz(b, member);
+    if (member[2] == 'b')
+        owl_json_quote_base64(b, content.p, content.n);
+    else
+        owl_json_quote(b, content);
+    owl_buf_putc(b, '}');
+}
+
+static const char text_member[] = ",\"text\":", blob_member[] = ",\"blob\":";
+
+int owl_result_textn(owl_call *c, const char *text, size_t len)
+{
+    struct owl_result *r = &c->result;
+    if (!takes_content(r) || !text)
+        return keep(r, -OWL_ESTATE);
+    owl_str s = len == OWL_NTS ? owl_str_of(text) : (owl_str){text, len};
+    begin_entry(r);
+    if (r->form == OWL_RESULT_RESOURCE) {
+        put_contents(&r->list, r->uri, r->mime_type, text_member, s);
+    } else {
+        owl_buf_puts(&r->list, OWL_STR("{\"type\":\"text\",\"text\":"));
+        owl_json_quote(&r->list, s);
+        owl_buf_putc(&r->list, '}');
+    }
+    return end_entry(r);
+}
+
+int owl_result_text(owl_call *c, const char *text)
+{
+    return owl_result_textn(c, text, OWL_NTS);
+}
+
+int owl_result_textf(owl_call *c, const char *fmt, ...)
+{
+    size_t n = 0;
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = owl_call_vprintf(c, fmt, ap, &n);
+    va_end(ap);
+    return text ? owl_result_textn(c, text, n) : keep(&c->result, -OWL_ENOMEM);
+}
+
+static int put_media(owl_call *c, const char *opening, const void *bytes, size_t len,
+                     const char *mime)
+{
+    struct owl_result *r = &c->result;
+    if (r->form != OWL_RESULT_TOOL && r->form != OWL_RESULT_PROMPT)
+        return keep(r, -OWL_ESTATE);
+    if (!mime || (!bytes && len))
+        return keep(r, -OWL_EINVAL);
+    begin_entry(r);
+    owl_buf_putz(&r->list, opening);
+    owl_json_quote_base64(&r->list, bytes, len);
+    member_str(&r->list, ",\"mimeType\":", owl_str_of(mime));
+    owl_buf_putc(&r->list, '}');
+    return end_entry(r);
+}
+
+int owl_result_image(owl_call *c, const void *bytes, size_t len, const char *mime)
+{
+    return put_media(c, "{\"type\":\"image\",\"data\":", bytes, len, mime);
+}
+
+int owl_result_audio(owl_call *c, const void *bytes, size_t len, const char *mime)
+{
+    return put_media(c, "{\"type\":\"audio\",\"data\":", bytes, len, mime);
+}
+
+int owl_result_bytes(owl_call *c, const void *bytes, size_t len, const char *mime)
+{
+    struct owl_result *r = &c->result;
+    if (r->form != OWL_RESULT_RESOURCE)
+        return keep(r, -OWL_ESTATE);
+    if (!bytes && len)
+        return keep(r, -OWL_EINVAL);
+    begin_entry(r);
+    put_contents(&r->list, r->uri, mime ? owl_str_of(mime) : r->mime_type, blob_member,
+                 (owl_str){bytes, len});
+    return end_entry(r);
+}
+
+static int put_resource(owl_call *c, const char *uri, const char *mime, const char *member,
+                        owl_str content)
+{
+    struct owl_result *r = &c->result;
+    if (!takes_content(r) || !uri || !content.p)
+        return keep(r, takes_content(r) ? -OWL_EINVAL : -OWL_ESTATE);
+    bool embedded = r->form != OWL_RESULT_RESOURCE;
+    begin_entry(r);
+    if (embedded)
+        owl_buf_putz(&r->list, "{\"type\":\"resource\",\"resource\":");
+    put_contents(&r->list, owl_str_of(uri), owl_str_of(mime), member, content);
+    if (embedded)
+        owl_buf_putc(&r->list, '}');
+    return end_entry(r);
+}
+
+int owl_result_resource(owl_call *c, const char *uri, const char *mime, const char *text)
+{
+    return put_resource(c, uri, mime, text_member, owl_str_of(text));
+}
+
+int owl_result_blob(owl_call *c, const char *uri, const char *mime, const void *bytes, size_t len)
+{
+    return put_resource(c, uri, mime, blob_member, (owl_str){bytes || len ? bytes : "", len});
+}
+
+int owl_result_link(owl_call *c, const char *uri, const char *name, const char *mime,
+                    const char *description)
+{
+    struct owl_result *r = &c->result;
+    if (r->form != OWL_RESULT_TOOL && r->form != OWL_RESULT_PROMPT)
+        return keep(r, -OWL_ESTATE);
+    if (!uri || !name)
+        return keep(r, -OWL_EINVAL);
+    begin_entry(r);
+    member_str(&r->list, "{\"type\":\"resource_link\",\"uri\":", owl_str_of(uri));
+    member_str(&r->list, ",\"name\":", owl_str_of(name));
+    member_str(&r->list, ",\"mimeType\":", owl_str_of(mime));
+    member_str(&r->list, ",\"description\":", owl_str_of(description));
+    owl_buf_putc(&r->list, '}');
+    return end_entry(r);
+}
+
+/* ---- JSON text of the handler's own ---- */
+
+/* Proves JSON text and its outer type ('{', '[' or 0 for any). */
+static int prove(const char *json, size_t len, char outer, owl_str *ret)
+{
+    if (!json)
+        return -OWL_EINVAL;
+    owl_str text = owl_str_trim(len == OWL_NTS ? owl_str_of(json) : (owl_str){json, len});
+    int rc = owl_json_scan(text, MAX_JSON_DEPTH, NULL);
+    if (rc == 0 && outer && text.p[0] != outer)
+        rc = -OWL_EINVAL;
+    if (rc == 0)
+        *ret = text;
+    return rc;
+}
+
+int owl_result_block(owl_call *c, const char *json, size_t len)
+{
+    struct owl_result *r = &c->result;
+    owl_str text;
+    int rc = takes_content(r) ? prove(json, len, '{', &text) : -OWL_ESTATE;
+    if (rc != 0)
+        return keep(r, rc);
+    begin_entry(r);
+    owl_json_compact(&r->list, text);
+    return end_entry(r);
+}
+
+int owl_result_structured(owl_call *c, const char *json, size_t len)
+{
+    struct owl_result *r = &c->result;
+    owl_str text;
+    int rc = r->form == OWL_RESULT_TOOL && r->extra.n == 0 ? prove(json, len, 0, &text)
+                                                           : -OWL_ESTATE;
+    if (rc != 0)
+        return keep(r, rc);
+    struct owl_buf compact;
+    owl_buf_init_arena(&compact, c->arena, r->list.max);
+    owl_json_compact(&compact, text);
+    if (compact.rc != 0)
+        return keep(r, compact.rc);
+    if (r->n == 0)
+        OWL_IGNORE(owl_result_textn(c, compact.p, compact.n)); /* its error is kept in r */
+    /* Legacy clients take objects only; they have the text. */
+    if (c->codec->era == OWL_ERA_MODERN || text.p[0] == '{') {
+        owl_buf_putz(&r->extra, ",\"structuredContent\":");
+        owl_buf_puts(&r->extra, owl_buf_str(&compact));
+    }
+    return keep(r, 0);
+}
+
+static void put_meta(struct owl_result *r, owl_str quoted_key, owl_str value)
+{
+    if (r->meta.n)
+        owl_buf_putc(&r->meta, ',');
+    owl_buf_puts(&r->meta, quoted_key);
+    owl_buf_putc(&r->meta, ':');
+    owl_json_compact(&r->meta, value);
+}
+
+int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
+{
+    struct owl_result *r = &c->result;
+    owl_str text;
+    int rc = key ? prove(json, len, 0, &text) : -OWL_EINVAL;
+    if (rc != 0)
+        return keep(r, rc);
+    struct owl_buf quoted;
+    owl_buf_init_arena(&quoted, c->arena, r->meta.max);
+    owl_json_quote(&quoted, owl_str_of(key));
+    if (quoted.rc != 0)
+        return keep(r, quoted.rc);
+    put_meta(r, owl_buf_str(&quoted), text);
+    return keep(r, 0);
+}
+
+int owl_result_raw(owl_call *c, const char *json, size_t len)
+{
+    struct owl_result *r = &c->result;
+    owl_str text;
+    int rc = prove(json, len, '{', &text);
+    if (rc != 0)
+        return keep(r, rc);
+    r->form = OWL_RESULT_RAW;
+    owl_result_reset(r);
+    struct owl_span_iter it = owl_span_iter(text);
+    for (struct owl_span s; owl_span_next(&it, &s);) {
+        owl_str quoted = {s.key.p - 1, s.key.n + 2};
+        if (owl_str_is(s.key, "resultType"))
+            continue; /* the codec's business */
+        if (owl_str_is(s.key, "_meta") && owl_span_is_object(s.value)) {
+            struct owl_span_iter inner = owl_span_iter(s.value);
+            for (struct owl_span m; owl_span_next(&inner, &m);)
+                put_meta(r, (owl_str){m.key.p - 1, m.key.n + 2}, m.value);
+            continue;
+        }
+        if (r->list.n)
+            owl_buf_putc(&r->list, ',');
+        owl_buf_puts(&r->list, quoted);
+        owl_buf_putc(&r->list, ':');
+        owl_json_compact(&r->list, s.value);
+    }
+    return keep(r, 0);
+}
+
+int owl_result_completion(owl_call *c, const char *value)
+{
+    struct owl_result *r = &c->result;
+    if (r->form != OWL_RESULT_COMPLETION || !value)
+        return keep(r, value ? -OWL_ESTATE : -OWL_EINVAL);
+    if (r->n++ >= MAX_COMPLETIONS)
+        return r->rc;
+    if (r->n > 1)
+        owl_buf_putc(&r->list, ',');
+    owl_json_quote(&r->list, owl_str_of(value));
+    return keep(r, 0);
+}
+
+int owl_result_role(owl_call *c, const char *role)
+{
+    struct owl_result *r = &c->result;
+    owl_str s = owl_str_of(role);
+    if (r->form != OWL_RESULT_PROMPT)
+        return keep(r, -OWL_ESTATE);
+    if (!owl_str_is(s, "user") && !owl_str_is(s, "assistant"))
+        return keep(r, -OWL_EINVAL);
+    r->assistant = s.p[0] == 'a';
+    return r->rc;
+}

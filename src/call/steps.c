@@ -1,0 +1,229 @@
+/* call/steps.c - what each step of a call does (tbl/steps.h).
+ *
+ * Threads: the call's reactor. Invariant: a step returns a verdict and never runs another step. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "call/ask.h"
+#include "call/call.h"
+#include "codec/json.h"
+
+static enum owl_verdict run_route(struct owl_call *c)
+{
+    const struct owl_method *m = c->method;
+    if (!m || !(m->eras & (1u << c->codec->era)))
+        return owl_call_set_failure(c, OWL_ENOMETHOD, "method not found: %.*s",
+                                    (int)c->msg.method.n, c->msg.method.p);
+    if (c->session && !owl_session_initialized(c->session) && !(m->flags & OWL_M_EARLY))
+        return owl_call_set_failure(
+            c, OWL_EREQUEST, "%s before notifications/initialized: finish the handshake first",
+            m->name);
+    struct owl_snapshot *s = owl_call_registry(c);
+    if (!s)
+        return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
+    if (m->capability & ~owl_snapshot_caps(s))
+        return owl_call_set_failure(c, OWL_ENOMETHOD, "%s: this server does not offer it", m->name);
+    return OWL_NEXT;
+}
+
+static enum owl_verdict run_resolve(struct owl_call *c)
+{
+    return c->method->resolve ? c->method->resolve(c) : OWL_NEXT;
+}
+
+static enum owl_verdict run_admit(struct owl_call *c)
+{
+    if (!c->item)
+        return OWL_NEXT;
+    c->admitted = true;
+    return c->host->policy->admit(c->host->policy_self, c);
+}
+
+static void run_on_worker(struct owl_work *w)
+{
+    struct owl_call *c = OWL_CONTAINER(w, struct owl_call, work);
+    int rc = atomic_load(&c->state) == OWL_CALL_RUNNING ? c->handler(c, c->handler_data) : 0;
+    if (rc != OWL_LATER)
+        OWL_IGNORE(owl_call_finish(c, rc)); /* -OWL_EDONE: cancelled, or finished by hand */
+    owl_call_unref(c);
+}
+
+static enum owl_verdict start_worker(struct owl_call *c)
+{
+    owl_call_ref(c); /* the work's own */
+    c->work.run = run_on_worker;
+    int rc = owl_worker_submit(c->runtime, &c->work);
+    if (rc == 0)
+        return OWL_NEXT;
+    owl_call_unref(c);
+    return owl_call_set_failure(c, rc == -OWL_ENOMEM ? OWL_ENOMEM : OWL_ECLOSED,
+                                "the server is too busy to run %.*s now; try again later",
+                                (int)c->name.n, c->name.p);
+}
+
+/* The handler has returned @p rc on the reactor. */
+static enum owl_verdict finish_inline(struct owl_call *c, int rc)
+{
+    int running = OWL_CALL_RUNNING;
+    if (rc == OWL_LATER)
+        return OWL_NEXT;
+    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
+        return OWL_NEXT; /* finished by hand: the post is under way */
+    c->status = rc;
+    if (rc == 0 && c->result.rc == 0 && !c->failure.error)
+        return OWL_FINISH;
+    owl_call__goto(c, &owl_steps[OWL_STEP_await]);
+    return OWL_NEXT;
+}
+
+/* What the handler will read, parsed while the reactor still has the arena. */
+static enum owl_verdict parse_input(struct owl_call *c)
+{
+    owl_str args = c->arguments.p ? c->arguments : OWL_STR("{}");
+    owl_str params = c->msg.params.p ? c->msg.params : OWL_STR("{}");
+    int rc = c->args ? 0 : owl_json_parse_arena(c->arena, args, &c->args);
+    if (rc == 0 && !c->item && !c->params)
+        rc = owl_json_parse_arena(c->arena, params, &c->params);
+    if (rc != 0)
+        return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+    return owl_ask_restore(c);
+}
+
+static enum owl_verdict run_invoke(struct owl_call *c)
+{
+    if (c->method->run)
+        return c->method->run(c);
+    if (!c->handler)
+        return OWL_FINISH; /* the method has written the result already */
+    enum owl_verdict v = parse_input(c);
+    if (v != OWL_NEXT)
+        return v;
+    if (c->handler_flags & OWL_INLINE) {
+        enum owl_verdict done = finish_inline(c, c->handler(c, c->handler_data));
+        if (done != OWL_NEXT || atomic_load(&c->state) == OWL_CALL_FINISHED)
+            return done;
+    }
+    int rc = owl_call_wait(c, true);
+    if (rc == -OWL_EEXISTS)
+        return owl_call_set_failure(c, OWL_EREQUEST, "id %.*s is in use by a request that runs",
+                                    (int)c->msg.id.n, c->msg.id.p);
+    if (rc != 0)
+        return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+    return c->handler_flags & OWL_INLINE ? OWL_NEXT : start_worker(c);
+}
+
+/* Run twice: when the wait begins, and when the finisher's post has arrived. */
+static enum owl_verdict run_await(struct owl_call *c)
+{
+    if (atomic_load(&c->state) != OWL_CALL_FINISHED)
+        return OWL_SUSPEND;
+    if (c->status == OWL_PENDING && !c->failure.error)
+        return OWL_NEXT;
+    if (c->status > 0)
+        return owl_call_set_failure(c, OWL_ETOOL, "the handler returned %d", c->status);
+    if (c->status == -OWL_ECAPABILITY && c->missing_capability && !c->failure.error) {
+        OWL_IGNORE(owl_call_require(c, c->missing_capability)); /* records the failure */
+        return OWL_FINISH;
+    }
+    if (c->status < 0)
+        return owl_call_set_failure(c, c->status == -OWL_EDONE ? OWL_ETOOL : -c->status, "%s",
+                                    owl_err_info(c->status)->text);
+    if (c->result.rc != 0)
+        return owl_call_set_failure(c, -c->result.rc, "the result could not be built: %s",
+                                    owl_err_info(c->result.rc)->text);
+    return OWL_FINISH;
+}
+
+static enum owl_verdict run_settle(struct owl_call *c)
+{
+    if (!c->admitted)
+        return OWL_NEXT;
+    c->admitted = false;
+    return c->host->policy->settle(c->host->policy_self, c);
+}
+
+/* The failure as the client is told. When the reactor ended the call, the handler may still be writing its own. */
+static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
+{
+    struct owl_mcp_failure f = {.error = error, .of_tool = c->item && c->item->kind == OWL_KIND_TOOL};
+    if (!error)
+        f = c->failure;
+    if (!f.message.p)
+        f.message = owl_str_of(owl_err_info(f.error)->text);
+    f.trace_id = owl_str_of(owl_call_trace_id(c));
+    OWL_LOG(c->host->log, OWL_LEVEL_INFO, "call", "%.*s %.*s failed: %s: %.*s trace_id=%s",
+            (int)c->msg.method.n, c->msg.method.p, (int)c->name.n, c->name.p ? c->name.p : "",
+            owl_error_name(f.error), (int)f.message.n, f.message.p, c->trace_id);
+    return owl_mcp_write_failure(out, c->codec, c->msg.id, &f, c->host->server_info);
+}
+
+static int write_result(struct owl_call *c, struct owl_buf *out)
+{
+    struct owl_mcp_result r = {.type = "complete",
+                               .cacheable = c->method->flags & OWL_M_CACHEABLE,
+                               .ttl_ms = c->host->list_ttl_ms};
+    int rc = owl_result_close(&c->result, &r.members);
+    if (rc != 0)
+        return rc;
+    if (c->input_required) {
+        r.type = "input_required";
+        r.cacheable = false;
+    }
+    r.meta = owl_buf_str(&c->result.meta);
+    owl_rpc_begin_result(out, c->msg.id);
+    c->codec->result(out, &r, c->host->server_info);
+    owl_rpc_end(out);
+    return out->rc;
+}
+
+static enum owl_verdict run_reply(struct owl_call *c)
+{
+    if (!c->sink)
+        return OWL_NEXT;
+    struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
+    owl_buf_reset(out);
+    int status = 200;
+    int rc = 0;
+    if (c->silent)
+        status = 202;
+    else if (c->end_error || c->failure.error)
+        status = write_failure(c, out, c->end_error);
+    else
+        rc = write_result(c, out);
+    if (rc == 0)
+        rc = out->rc;
+    if (rc != 0) {
+        owl_buf_reset(out);
+        status = write_failure(c, out, -rc);
+    }
+    struct owl_sink *sink = c->sink;
+    c->sink = NULL;
+    sink->ops->respond(sink, c, owl_buf_str(out), status);
+    return OWL_NEXT;
+}
+
+static enum owl_verdict run_end(struct owl_call *c)
+{
+    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    if (c->cancel_key.p)
+        owl_map_del(&l->in_flight, c->cancel_key);
+    owl_ask_drop(c);
+    owl_timer_stop(&c->deadline);
+    if (c->pin)
+        owl_pin_release(c->pin);
+    c->pin = NULL;
+    owl_list_del(&c->node);
+    l->n_calls--;
+    int running = OWL_CALL_RUNNING; /* a method answered by itself: nobody may end or finish it now */
+    atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_ENDED);
+    owl_call_unref(c);
+    if (l->n_calls == 0 && l->on_idle)
+        l->on_idle(l);
+    return OWL_SUSPEND;
+}
+
+#define run_ask owl_ask_step
+const struct owl_step owl_steps[] = {
+#define OWL_STEP_ROW(sym, text) [OWL_STEP_##sym] = {#sym, run_##sym},
+#include "tbl/steps.h"
+};

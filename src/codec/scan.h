@@ -1,0 +1,60 @@
+/* codec/scan.h - one pass over JSON text before anything is parsed.
+ * Layer: codec. Threads: pure.
+ *
+ * Proves that the text is one strict JSON value: grammar, UTF-8, valid escapes and surrogates,
+ * depth, no duplicate keys within any object (decoded keys are compared: "a" and "\u0061" are
+ * equal). The members of proved text can then be walked, so that what only passes through
+ * travels as its source bytes and only what is read gets parsed. */
+#ifndef OWL_CODEC_SCAN_H
+#define OWL_CODEC_SCAN_H
+
+#include "base/base.h"
+
+enum { OWL_JSON_DEPTH = 128 };
+
+/* One member of an object, or one element of an array (then key is absent). Borrowed source
+ * bytes. */
+struct owl_span {
+    owl_str key;   /* as written between its quotes, escapes and all */
+    owl_str value; /* as written, without surrounding white space */
+};
+
+/* Proves that @p text is one JSON value. On failure the error names the byte ("byte 17: …").
+ * @errors OWL_EPARSE, OWL_ELIMIT (deeper than max_depth, an object with more than 100,000
+ * members). No heap for ordinary input; objects of more than 32 members or with escaped keys use
+ * a temporary table (OWL_ENOMEM). O(n). */
+OWL_NODISCARD int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr);
+
+/* Walks the members or elements of the outermost value of text that was proved by owl_json_scan():
+ *     struct owl_span_iter it = owl_span_iter(text);
+ *     for (struct owl_span s; owl_span_next(&it, &s);) ...
+ * Anything but an object or array has no members. O(n) over the whole walk. */
+struct owl_span_iter {
+    const char *p, *end;
+    bool object;
+};
+struct owl_span_iter owl_span_iter(owl_str proved_text);
+bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret);
+
+/* The value of the member @p key (an escaped spelling in the source is found too), or {NULL,0}. */
+owl_str owl_span_get(owl_str proved_object, const char *key);
+
+/* First character classes of proved text. */
+static inline bool owl_span_is_object(owl_str v)
+{
+    return v.n > 0 && v.p[0] == '{';
+}
+static inline bool owl_span_is_array(owl_str v)
+{
+    return v.n > 0 && v.p[0] == '[';
+}
+static inline bool owl_span_is_string(owl_str v)
+{
+    return v.n > 0 && v.p[0] == '"';
+}
+bool owl_span_is_integer(owl_str v); /* number written without fraction or exponent */
+
+/* Whether a proved string literal (with its quotes) decodes to @p s. */
+bool owl_span_str_eq(owl_str literal, owl_str s);
+
+#endif

@@ -1,0 +1,104 @@
+/* codec/text.h - quick steps over the bytes of JSON strings.
+ * Layer: codec, private. Threads: pure. */
+#ifndef OWL_CODEC_TEXT_H
+#define OWL_CODEC_TEXT_H
+
+#include "base/base.h"
+
+#define OWL_TEXT__ONES UINT64_C(0x0101010101010101)
+#define OWL_TEXT__TOPS UINT64_C(0x8080808080808080)
+
+/* Eight bytes, the first in the lowest bits. */
+static inline uint64_t owl_text__load(const char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+/* The index of the first byte whose top bit is set in @p marks, which is not 0. */
+static inline size_t owl_text__first(uint64_t marks)
+{
+    return (size_t)__builtin_ctzll(marks) >> 3;
+}
+
+/* Marks the bytes that equal @p c; exact up to the first mark. */
+static inline uint64_t owl_text__equal(uint64_t v, unsigned char c)
+{
+    v ^= OWL_TEXT__ONES * c;
+    return (v - OWL_TEXT__ONES) & ~v & OWL_TEXT__TOPS;
+}
+
+/* A byte that stands for itself in a JSON string: ASCII, no control, quote or backslash. */
+static inline bool owl_text__plain(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
+}
+
+/* The first byte that is not plain, or @p end. */
+static inline const char *owl_text__plain_run(const char *p, const char *end)
+{
+    while (end - p >= 8) {
+        uint64_t v = owl_text__load(p);
+        /* A borrow out of a byte spoils the marks above it only, hence the first mark is exact. */
+        uint64_t marks = (v - OWL_TEXT__ONES * 0x20) | v |
+                         ((v ^ OWL_TEXT__ONES * '"') - OWL_TEXT__ONES) |
+                         ((v ^ OWL_TEXT__ONES * '\\') - OWL_TEXT__ONES);
+        marks &= OWL_TEXT__TOPS;
+        if (marks)
+            return p + owl_text__first(marks);
+        p += 8;
+    }
+    while (p < end && owl_text__plain(*p))
+        p++;
+    return p;
+}
+
+/* The bytes of the UTF-8 sequence at @p p, which is before @p end; 0 if it is none: overlong, a
+ * surrogate, above U+10FFFF, cut short. */
+static inline size_t owl_text__utf8(const char *p, const char *end)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    size_t left = (size_t)(end - p);
+    if (u[0] < 0x80)
+        return 1;
+    if (u[0] < 0xc2 || u[0] > 0xf4 || left < 2)
+        return 0;
+    if (u[0] < 0xe0)
+        return (u[1] & 0xc0) == 0x80 ? 2 : 0;
+    /* The bounds of the second byte rule out what is overlong, a surrogate or too big. */
+    if (u[0] < 0xf0) {
+        unsigned char low = u[0] == 0xe0 ? 0xa0 : 0x80, high = u[0] == 0xed ? 0x9f : 0xbf;
+        return left >= 3 && u[1] >= low && u[1] <= high && (u[2] & 0xc0) == 0x80 ? 3 : 0;
+    }
+    unsigned char low = u[0] == 0xf0 ? 0x90 : 0x80, high = u[0] == 0xf4 ? 0x8f : 0xbf;
+    return left >= 4 && u[1] >= low && u[1] <= high && (u[2] & 0xc0) == 0x80 &&
+                   (u[3] & 0xc0) == 0x80
+               ? 4
+               : 0;
+}
+
+static inline bool owl_text__space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Behind the closing quote of the proved string whose first byte (after its quote) is at @p p; the
+ * proved text ends at @p end. */
+const char *owl_text__string_end(const char *p, const char *end);
+
+/* Decodes the escape of a proved string at *@p p and moves behind it; 1 to 4 bytes. */
+size_t owl_text__escape(const char **p, char out[4]);
+
+/* Decodes the inside of a proved string; @p out has room for raw.n bytes. Returns the bytes
+ * written. */
+size_t owl_text__decode(owl_str raw, char *out);
+
+/* Whether the inside of a proved string decodes to @p s. */
+bool owl_text__equals(owl_str raw, owl_str s);
+
+#endif

@@ -1,0 +1,194 @@
+/* mcp/model.c - revisions, what a request carries in `_meta`, client capabilities.
+ *
+ * Pure, any thread. `_meta` is read for every request: one walk over params that ends at
+ * `_meta`, one over its members, no heap unless a string has escapes. */
+#include "mcp/model.h"
+
+#include "base/err.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+#include "jsonrpc/member.h"
+#include "mcp/internal.h"
+
+#include <stdio.h>
+
+/* ---- revisions ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum owl_era era;
+} revisions[OWL_REV__MAX] = {
+#define OWL_REVISION_ROW(sym, name, era) [OWL_REV_##sym] = {name, OWL_ERA_##era},
+#include "tbl/revisions.h"
+};
+
+const char *owl_rev_name(enum owl_rev rev)
+{
+    return revisions[rev].name;
+}
+
+enum owl_era owl_rev_era(enum owl_rev rev)
+{
+    return revisions[rev].era;
+}
+
+int owl_rev_parse(owl_str name)
+{
+    for (int i = 0; i < OWL_REV__MAX; i++) {
+        if (owl_str_is(name, revisions[i].name))
+            return i;
+    }
+    return -1;
+}
+
+int owl_revs_parse(owl_str list, unsigned *ret_set, owl_error *reterr)
+{
+    unsigned set = 0;
+    for (owl_str part; owl_str_split(&list, ',', &part);) {
+        part = owl_str_trim(part);
+        int rev = owl_rev_parse(part);
+        if (rev < 0)
+            return owl_fail(reterr, OWL_EINVAL, "unknown protocol revision '%s'; known are %s",
+                            owl_mcp__show(part).z, owl_mcp__revs_text(OWL_REV_ALL).z);
+        set |= OWL_REV_BIT(rev);
+    }
+    if (set == 0)
+        return owl_fail(reterr, OWL_EINVAL, "no protocol revision is named; known are %s",
+                        owl_mcp__revs_text(OWL_REV_ALL).z);
+    *ret_set = set;
+    return 0;
+}
+
+void owl_revs_write(struct owl_buf *b, unsigned set)
+{
+    char before = '[';
+    for (int i = 0; i < OWL_REV__MAX; i++) {
+        if (!(set & OWL_REV_BIT(i)))
+            continue;
+        owl_buf_putc(b, before);
+        owl_json_quote(b, owl_str_of(revisions[i].name));
+        before = ',';
+    }
+    if (before == '[')
+        owl_buf_putc(b, '[');
+    owl_buf_putc(b, ']');
+}
+
+struct owl_mcp__revs owl_mcp__revs_text(unsigned set)
+{
+    struct owl_mcp__revs text = {""};
+    size_t n = 0;
+    for (int i = 0; i < OWL_REV__MAX; i++) {
+        if (set & OWL_REV_BIT(i))
+            n += (size_t)snprintf(text.z + n, sizeof(text.z) - n, "%s%s", n > 0 ? ", " : "",
+                                  revisions[i].name);
+    }
+    return text;
+}
+
+int owl_mcp__newest(unsigned revs, enum owl_era era)
+{
+    for (int i = OWL_REV__MAX - 1; i >= 0; i--) {
+        if ((revs & OWL_REV_BIT(i)) && revisions[i].era == era)
+            return i;
+    }
+    return -1;
+}
+
+struct owl_mcp__shown owl_mcp__show(owl_str s)
+{
+    enum { SHOWN = 40 };
+    struct owl_mcp__shown shown = {""};
+    size_t n = s.n < SHOWN ? s.n : SHOWN;
+    for (size_t i = 0; i < n; i++)
+        shown.z[i] = s.p[i] >= ' ' && s.p[i] <= '~' ? s.p[i] : '?';
+    if (s.n > SHOWN)
+        memcpy(shown.z + n, "...", sizeof("..."));
+    return shown;
+}
+
+/* ---- _meta ----------------------------------------------------------------------------------- */
+
+int owl_mcp_meta_read(struct owl_arena *a, owl_str params, struct owl_mcp_meta *ret,
+                      owl_error *reterr)
+{
+    enum { VERSION, CAPS, INFO, LEVEL, PROGRESS, TRACE, MEMBERS };
+    static const owl_str names[MEMBERS] = {
+        [VERSION] = {"io.modelcontextprotocol/protocolVersion", 39},
+        [CAPS] = {"io.modelcontextprotocol/clientCapabilities", 42},
+        [INFO] = {"io.modelcontextprotocol/clientInfo", 34},
+        [LEVEL] = {"io.modelcontextprotocol/logLevel", 32},
+        [PROGRESS] = {"progressToken", 13},
+        [TRACE] = {"traceparent", 11},
+    };
+    static const owl_str absent = {NULL, 0}, key = {"_meta", 5};
+
+    struct owl_mcp_meta meta = {0};
+    owl_members(params, &key, 1, &meta.raw);
+    owl_str m[MEMBERS];
+    if (!owl_members(meta.raw, names, MEMBERS, m) && meta.raw.p)
+        return owl_fail(reterr, OWL_EPARAMS, "params._meta must be an object, not %s",
+                        owl_mcp__show(meta.raw).z);
+
+    int rc = owl_member_text(a, m[VERSION], &meta.protocol_version);
+    if (rc == 0)
+        rc = owl_member_text(a, m[TRACE], &meta.traceparent);
+    if (rc != 0)
+        return owl_fail(reterr, -rc, NULL);
+    meta.client_caps = owl_span_is_object(m[CAPS]) ? m[CAPS] : absent;
+    meta.client_info = owl_span_is_object(m[INFO]) ? m[INFO] : absent;
+    meta.log_level = m[LEVEL];
+    if (owl_span_is_string(m[PROGRESS]) || owl_span_is_integer(m[PROGRESS]))
+        meta.progress_token = m[PROGRESS];
+    *ret = meta;
+    return 0;
+}
+
+/* ---- client capabilities --------------------------------------------------------------------- */
+
+/* The value of the member @p key if it is an object, as every declared capability is. */
+static owl_str declared(owl_str object, owl_str key)
+{
+    owl_str v;
+    owl_members(object, &key, 1, &v);
+    return owl_span_is_object(v) ? v : (owl_str){NULL, 0};
+}
+
+static bool object_empty(owl_str object)
+{
+    struct owl_span s;
+    struct owl_span_iter it = owl_span_iter(object);
+    return !owl_span_next(&it, &s);
+}
+
+/* "a.b.c" is "b.c" within "a": ids of extensions hold dots, and nothing nests deeper. */
+static owl_str split_name(const char *name, owl_str *ret_within)
+{
+    const char *dot = strchr(name, '.');
+    *ret_within = owl_str_of(dot ? dot + 1 : NULL);
+    return dot ? (owl_str){name, (size_t)(dot - name)} : owl_str_of(name);
+}
+
+bool owl_mcp_caps_have(owl_str caps, const char *name)
+{
+    owl_str within, group = split_name(name, &within);
+    owl_str object = declared(caps, group);
+    if (!object.p || !within.p)
+        return object.p != NULL;
+    if (declared(object, within).p)
+        return true;
+    return strcmp(name, "elicitation.form") == 0 && object_empty(object);
+}
+
+void owl_mcp_caps_required(struct owl_buf *b, const char *name)
+{
+    owl_str within, group = split_name(name, &within);
+    owl_buf_putc(b, '{');
+    owl_json_quote(b, group);
+    owl_buf_puts(b, OWL_STR(":{"));
+    if (within.p) {
+        owl_json_quote(b, within);
+        owl_buf_puts(b, OWL_STR(":{}"));
+    }
+    owl_buf_puts(b, OWL_STR("}}"));
+}

@@ -1,0 +1,426 @@
+/* mcp/session.c - legacy sessions and the table of them.
+ *
+ * Any thread. A session is counted atomically; what `initialize` agreed never changes, flags and
+ * times are atomic, subscriptions are under its own lock. The table is striped by the hash of the
+ * id, each stripe has a lock, a map and a list. Locks are never nested and nothing is freed under a
+ * stripe's.
+ *
+ * Invariant: a session that is found in a stripe is counted by it, is in its list, and has not
+ * ended. */
+#include "mcp/session.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/map.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+enum {
+    STRIPES = 64,
+    STRIPE_BITS = 6,
+    CACHE_LINE = 64,
+    BATCH = 64, /* sessions that a sweep looks at before it lets others at the stripe */
+    RANDOM_BYTES = 16,
+    ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
+    SUBSCRIPTIONS = 1000
+};
+
+struct owl_session {
+    struct owl_list node; /* in its stripe; under the stripe's lock */
+    atomic_uint refs;
+    atomic_uint holds;
+    _Atomic uint64_t used_ms, stream;
+    atomic_int level;
+    atomic_bool initialized, ended;
+    enum owl_rev rev;
+    unsigned owner;
+    pthread_mutex_t lock;
+    struct owl_map uris;              /* uri → its copy; under lock */
+    owl_str client_caps, client_info; /* within text */
+    char id[ID_BYTES];
+    char text[];
+};
+
+struct stripe {
+    _Alignas(CACHE_LINE) pthread_mutex_t lock;
+    struct owl_map map; /* id → session */
+    struct owl_list list;
+};
+
+struct owl_sessions {
+    struct stripe stripes[STRIPES];
+    atomic_size_t count;
+    unsigned max, idle_ms;
+    void *memory; /* of which this is the aligned part */
+};
+
+/* ---- one session ----------------------------------------------------------------------------- */
+
+/* Copies @p s to *p and moves *p behind it. Absent stays absent. */
+static owl_str copy_text(char **p, owl_str s)
+{
+    if (!s.p)
+        return s;
+    owl_str copy = {*p, s.n};
+    memcpy(*p, s.p, s.n);
+    *p += s.n;
+    return copy;
+}
+
+uint64_t owl_session_open_stream(struct owl_session *s)
+{
+    return atomic_fetch_add(&s->stream, 1) + 1;
+}
+
+uint64_t owl_session_stream(const struct owl_session *s)
+{
+    return atomic_load(&s->stream);
+}
+
+struct owl_session *owl_session_new(const struct owl_session_init *init)
+{
+    size_t n = sizeof(struct owl_session) + init->client_caps.n + init->client_info.n;
+    struct owl_session *s = owl_malloc(n);
+    if (!s)
+        return NULL;
+    memset(s, 0, sizeof(*s));
+    if (pthread_mutex_init(&s->lock, NULL) != 0) {
+        owl_free(s);
+        return NULL;
+    }
+    owl_list_init(&s->node);
+    owl_map_init(&s->uris);
+    atomic_init(&s->refs, 1u);
+    atomic_init(&s->holds, 0u);
+    atomic_init(&s->used_ms, owl_now_ms());
+    atomic_init(&s->stream, 0u);
+    atomic_init(&s->level, OWL_LEVEL_INFO);
+    atomic_init(&s->initialized, false);
+    atomic_init(&s->ended, false);
+    s->rev = init->rev;
+    s->owner = init->owner;
+    char *p = s->text;
+    s->client_caps = copy_text(&p, init->client_caps);
+    s->client_info = copy_text(&p, init->client_info);
+    return s;
+}
+
+static void session_free(struct owl_session *s)
+{
+    void *uri;
+    owl_str key;
+    for (size_t i = 0; owl_map_next(&s->uris, &i, &key, &uri);)
+        owl_free(uri);
+    owl_map_done(&s->uris);
+    OWL_IGNORE(pthread_mutex_destroy(&s->lock)); /* nobody else knows it any more */
+    owl_free(s);
+}
+
+struct owl_session *owl_session_aref(struct owl_session *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1u, memory_order_relaxed);
+    return s;
+}
+
+void owl_session_aunref(struct owl_session *s)
+{
+    if (s && atomic_fetch_sub_explicit(&s->refs, 1u, memory_order_acq_rel) == 1)
+        session_free(s);
+}
+
+owl_str owl_session_id(const struct owl_session *s)
+{
+    return owl_str_of(s->id);
+}
+
+enum owl_rev owl_session_rev(const struct owl_session *s)
+{
+    return s->rev;
+}
+
+owl_str owl_session_client_caps(const struct owl_session *s)
+{
+    return s->client_caps;
+}
+
+owl_str owl_session_client_info(const struct owl_session *s)
+{
+    return s->client_info;
+}
+
+unsigned owl_session_owner(const struct owl_session *s)
+{
+    return s->owner;
+}
+
+bool owl_session_initialized(const struct owl_session *s)
+{
+    return atomic_load(&s->initialized);
+}
+
+void owl_session_set_initialized(struct owl_session *s)
+{
+    atomic_store(&s->initialized, true);
+}
+
+owl_level owl_session_log_level(const struct owl_session *s)
+{
+    return (owl_level)atomic_load(&s->level);
+}
+
+void owl_session_set_log_level(struct owl_session *s, owl_level level)
+{
+    atomic_store(&s->level, (int)level);
+}
+
+bool owl_session_ended(const struct owl_session *s)
+{
+    return atomic_load(&s->ended);
+}
+
+void owl_session_hold(struct owl_session *s)
+{
+    atomic_fetch_add(&s->holds, 1u);
+}
+
+void owl_session_release(struct owl_session *s)
+{
+    /* In this order: whoever sees that nobody holds it any more sees the new time too. */
+    atomic_store(&s->used_ms, owl_now_ms());
+    atomic_fetch_sub(&s->holds, 1u);
+}
+
+/* ---- subscriptions --------------------------------------------------------------------------- */
+
+static int add_uri(struct owl_session *s, owl_str uri)
+{
+    if (owl_map_get(&s->uris, uri))
+        return 0;
+    if (s->uris.n >= SUBSCRIPTIONS)
+        return -OWL_ELIMIT;
+    char *copy = owl_strndup(uri.p, uri.n);
+    if (!copy)
+        return -OWL_ENOMEM;
+    int rc = owl_map_put(&s->uris, (owl_str){copy, uri.n}, copy, NULL);
+    if (rc != 0)
+        owl_free(copy);
+    return rc;
+}
+
+int owl_session_subscribe(struct owl_session *s, owl_str uri)
+{
+    if (uri.n > OWL_SESSION_URI_BYTES)
+        return -OWL_ELIMIT;
+    pthread_mutex_lock(&s->lock);
+    int rc = add_uri(s, uri);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+void owl_session_unsubscribe(struct owl_session *s, owl_str uri)
+{
+    pthread_mutex_lock(&s->lock);
+    void *copy = owl_map_del(&s->uris, uri);
+    pthread_mutex_unlock(&s->lock);
+    owl_free(copy);
+}
+
+bool owl_session_subscribed(struct owl_session *s, owl_str uri)
+{
+    pthread_mutex_lock(&s->lock);
+    bool yes = owl_map_get(&s->uris, uri) != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return yes;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+struct owl_sessions *owl_sessions_new(unsigned max, unsigned idle_ms)
+{
+    void *memory = owl_calloc(1, sizeof(struct owl_sessions) + CACHE_LINE);
+    if (!memory)
+        return NULL;
+    uintptr_t at = ((uintptr_t)memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1);
+    struct owl_sessions *t = (struct owl_sessions *)at;
+    t->memory = memory;
+    t->max = max;
+    t->idle_ms = idle_ms;
+    atomic_init(&t->count, 0u);
+    for (size_t i = 0; i < STRIPES; i++) {
+        /* Fails only for attributes that are not asked for here. */
+        OWL_ASSERT(pthread_mutex_init(&t->stripes[i].lock, NULL) == 0);
+        owl_map_init(&t->stripes[i].map);
+        owl_list_init(&t->stripes[i].list);
+    }
+    return t;
+}
+
+static struct stripe *stripe_of(struct owl_sessions *t, owl_str id)
+{
+    return &t->stripes[owl_hash(id) >> (64 - STRIPE_BITS)]; /* the map uses the low bits */
+}
+
+/* Takes a session out of its stripe, whose lock is held; the caller gets the stripe's reference. */
+static void take_out(struct owl_sessions *t, struct stripe *st, struct owl_session *s)
+{
+    OWL_IGNORE(owl_map_del(&st->map, owl_session_id(s))); /* it is s */
+    owl_list_del(&s->node);
+    atomic_store(&s->ended, true);
+    atomic_fetch_sub(&t->count, 1u);
+}
+
+static void unref_all(struct owl_list *sessions)
+{
+    OWL_LIST_EACH (sessions, it) {
+        owl_list_del(it);
+        owl_session_aunref(OWL_CONTAINER(it, struct owl_session, node));
+    }
+}
+
+void owl_sessions_free(struct owl_sessions *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < STRIPES; i++) {
+        struct stripe *st = &t->stripes[i];
+        OWL_LIST_EACH (&st->list, it) {
+            struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
+            take_out(t, st, s);
+            owl_session_aunref(s);
+        }
+        owl_map_done(&st->map);
+        OWL_IGNORE(pthread_mutex_destroy(&st->lock)); /* nobody uses the table any more */
+    }
+    owl_free(t->memory);
+}
+
+static int insert(struct owl_sessions *t, struct owl_session *s)
+{
+    struct stripe *st = stripe_of(t, owl_session_id(s));
+    pthread_mutex_lock(&st->lock);
+    int rc = owl_map_put(&st->map, owl_session_id(s), s, NULL);
+    if (rc == 0)
+        owl_list_add(&st->list, &owl_session_aref(s)->node);
+    pthread_mutex_unlock(&st->lock);
+    return rc;
+}
+
+static int open_counted(struct owl_sessions *t, const struct owl_session_init *init,
+                        struct owl_session **ret)
+{
+    struct owl_session *s = owl_session_new(init);
+    if (!s)
+        return -OWL_ENOMEM;
+    int n = snprintf(s->id, sizeof(s->id), "%u-", init->owner);
+    int rc = owl_random_hex(s->id + n, RANDOM_BYTES);
+    if (rc == 0)
+        rc = insert(t, s);
+    if (rc == 0)
+        *ret = s;
+    else
+        owl_session_aunref(s);
+    return rc;
+}
+
+int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *init,
+                      struct owl_session **ret, owl_error *reterr)
+{
+    int rc;
+    if (atomic_fetch_add(&t->count, 1u) >= t->max && t->max > 0)
+        rc = owl_fail(reterr, OWL_ELIMIT, "%u sessions are open, the most there may be; try later",
+                      t->max);
+    else if ((rc = open_counted(t, init, ret)) != 0)
+        rc = owl_fail(reterr, -rc, NULL);
+    if (rc != 0)
+        atomic_fetch_sub(&t->count, 1u);
+    return rc;
+}
+
+struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id)
+{
+    uint64_t now = owl_now_ms();
+    struct stripe *st = stripe_of(t, id);
+    pthread_mutex_lock(&st->lock);
+    struct owl_session *s = owl_map_get(&st->map, id);
+    if (s) {
+        owl_session_aref(s);
+        atomic_store_explicit(&s->used_ms, now, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&st->lock);
+    return s;
+}
+
+bool owl_sessions_end(struct owl_sessions *t, owl_str id)
+{
+    struct stripe *st = stripe_of(t, id);
+    pthread_mutex_lock(&st->lock);
+    struct owl_session *s = owl_map_get(&st->map, id);
+    if (s)
+        take_out(t, st, s);
+    pthread_mutex_unlock(&st->lock);
+    owl_session_aunref(s);
+    return s != NULL;
+}
+
+static bool is_idle(const struct owl_sessions *t, const struct owl_session *s, uint64_t now_ms)
+{
+    if (atomic_load(&s->holds) > 0)
+        return false;
+    uint64_t used = atomic_load(&s->used_ms);
+    return now_ms > used && now_ms - used >= t->idle_ms;
+}
+
+/* Looks at the first @p n sessions of a stripe: idle ones end, the others go behind the rest.
+ * How many ended. */
+static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, size_t n, uint64_t now_ms)
+{
+    struct owl_list ended;
+    size_t count = 0;
+    owl_list_init(&ended);
+    pthread_mutex_lock(&st->lock);
+    for (; n > 0 && !owl_list_empty(&st->list); n--) {
+        struct owl_session *s = OWL_CONTAINER(st->list.next, struct owl_session, node);
+        bool idle = is_idle(t, s, now_ms);
+        if (idle)
+            take_out(t, st, s);
+        else
+            owl_list_del(&s->node);
+        owl_list_add(idle ? &ended : &st->list, &s->node);
+        count += idle;
+    }
+    pthread_mutex_unlock(&st->lock);
+    unref_all(&ended);
+    return count;
+}
+
+static size_t stripe_size(struct stripe *st)
+{
+    pthread_mutex_lock(&st->lock);
+    size_t n = st->map.n;
+    pthread_mutex_unlock(&st->lock);
+    return n;
+}
+
+size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms)
+{
+    size_t ended = 0;
+    if (t->idle_ms == 0)
+        return 0;
+    for (size_t i = 0; i < STRIPES; i++) {
+        struct stripe *st = &t->stripes[i];
+        for (size_t left = stripe_size(st), n; left > 0; left -= n) {
+            n = left < BATCH ? left : BATCH;
+            ended += sweep_batch(t, st, n, now_ms);
+        }
+    }
+    return ended;
+}
+
+size_t owl_sessions_count(struct owl_sessions *t)
+{
+    return atomic_load(&t->count);
+}

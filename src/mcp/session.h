@@ -1,0 +1,72 @@
+/* mcp/session.h - legacy sessions: what `initialize` agreed, and a table to find them.
+ * Layer: mcp. Threads: any; the table is striped, a session is counted atomically and has a small
+ * lock of its own.
+ *
+ * A session id is "<owner>-<32 hex digits>": the reactor that owns the session and 128 random
+ * bits. */
+#ifndef OWL_MCP_SESSION_H
+#define OWL_MCP_SESSION_H
+
+#include "mcp/model.h"
+
+enum { OWL_SESSION_URI_BYTES = 8192 };
+
+struct owl_session;
+struct owl_sessions;
+
+struct owl_session_init {
+    enum owl_rev rev;
+    owl_str client_caps; /* raw object, copied */
+    owl_str client_info; /* raw object, copied */
+    unsigned owner;      /* reactor index */
+};
+
+/* A session outside any table (stdio): id "". One reference; NULL without memory. */
+OWL_NODISCARD struct owl_session *owl_session_new(const struct owl_session_init *init);
+struct owl_session *owl_session_aref(struct owl_session *s);
+void owl_session_aunref(struct owl_session *s);
+
+owl_str owl_session_id(const struct owl_session *s);
+enum owl_rev owl_session_rev(const struct owl_session *s);
+owl_str owl_session_client_caps(const struct owl_session *s);
+owl_str owl_session_client_info(const struct owl_session *s);
+unsigned owl_session_owner(const struct owl_session *s);
+
+bool owl_session_initialized(const struct owl_session *s);
+void owl_session_set_initialized(struct owl_session *s);
+/* The least severe level that the client wants; OWL_LEVEL_INFO until it said so. */
+owl_level owl_session_log_level(const struct owl_session *s);
+void owl_session_set_log_level(struct owl_session *s, owl_level level);
+bool owl_session_ended(const struct owl_session *s);
+
+/* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES:
+ * OWL_ELIMIT). Twice is once. @errors OWL_ELIMIT, OWL_ENOMEM. */
+OWL_NODISCARD int owl_session_subscribe(struct owl_session *s, owl_str uri);
+void owl_session_unsubscribe(struct owl_session *s, owl_str uri);
+bool owl_session_subscribed(struct owl_session *s, owl_str uri);
+
+/* At most @p max sessions (0: no limit), each ending after @p idle_ms without use (0: never).
+ * NULL without memory. */
+OWL_NODISCARD struct owl_sessions *owl_sessions_new(unsigned max, unsigned idle_ms);
+/* Ends all; sessions that are still referenced live on outside the table. */
+void owl_sessions_free(struct owl_sessions *t);
+/* A new session in the table, with a reference for the caller. @errors OWL_ELIMIT (names the
+ * limit), OWL_ENOMEM, OWL_EIO. */
+OWL_NODISCARD int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *init,
+                                    struct owl_session **ret, owl_error *reterr);
+/* The session of that id with a reference for the caller, or NULL; counts as use. */
+OWL_NODISCARD struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id);
+/* End one: no longer found, owl_session_ended() is true. False if there was none. */
+bool owl_sessions_end(struct owl_sessions *t, owl_str id);
+/* The one stream on which the server speaks first: a new one takes the place of the last. Streams count from 1. */
+uint64_t owl_session_open_stream(struct owl_session *s);
+uint64_t owl_session_stream(const struct owl_session *s);
+/* A session in use (a stream is open) does not expire: */
+void owl_session_hold(struct owl_session *s);
+void owl_session_release(struct owl_session *s);
+/* End those that were idle too long at monotonic @p now_ms; how many. Looks at each session
+ * once, a few at a time. */
+size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms);
+size_t owl_sessions_count(struct owl_sessions *t);
+
+#endif

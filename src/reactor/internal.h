@@ -1,0 +1,117 @@
+/* reactor/internal.h - the structures behind reactor.h, for this layer only.
+ * Layer: reactor. Threads: each field says who touches it. */
+#ifndef OWL_REACTOR_INTERNAL_H
+#define OWL_REACTOR_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "reactor/reactor.h"
+#include "reactor/timer.h"
+#include "reactor/worker.h"
+
+#define OWL_NS_PER_MS UINT64_C(1000000)
+
+/* First in, first out. An empty queue has no head; its tail is then stale. */
+struct owl_msg_queue {
+    struct owl_msg *head, *tail;
+};
+
+struct owl_reactor {
+    struct owl_runtime *rt;
+    unsigned index;
+    pthread_t thread; /* of the runtime: valid between start and join, unless embedded */
+    uv_loop_t loop;
+
+    /* mailbox.c. Other threads send on `wake` only under `mu` and not once `closed` is set. */
+    uv_async_t wake;
+    pthread_mutex_t mu;
+    struct owl_msg_queue inbox; /* under mu */
+    bool closed;                /* under mu */
+    struct owl_msg_queue taken; /* own thread: out of the inbox, not yet run */
+
+    /* timer.c, own thread */
+    uv_timer_t alarm;
+    struct owl_timer *timers; /* the root of the heap */
+    uint64_t alarm_at;        /* when the alarm is set for; UINT64_MAX: it is not set */
+    uint64_t timer_seq;
+
+    /* watch.c. Written by the own thread, read by any; counters only, hence relaxed. */
+    uv_prepare_t before_poll;
+    uv_check_t after_poll;
+    _Atomic uint64_t busy_since; /* owl_now_ns() at the start of this turn; 0: it waits */
+    _Atomic uint64_t max_lag_ns;
+    _Atomic(const char *) mark;
+    uint64_t warned_turn; /* the control thread's: busy_since of the turn that it warned of */
+
+    atomic_int load;
+};
+
+enum owl_runtime_state {
+    OWL_RUNTIME_NEW,      /* no reactor threads: whoever holds the runtime may touch the loops */
+    OWL_RUNTIME_STARTING, /* threads exist and wait for the verdict */
+    OWL_RUNTIME_RUNNING,
+    OWL_RUNTIME_ENDED /* joined */
+};
+
+struct owl_runtime {
+    atomic_uint refs;
+    atomic_uint load; /* the sum of all reactors' loads */
+    struct owl_runtime_options opt;
+    _Atomic(enum owl_runtime_state) state; /* written under mu; read anywhere for assertions */
+    pthread_t control;
+
+    pthread_mutex_t mu;
+    pthread_cond_t work;   /* for workers: there is work, or the end */
+    pthread_cond_t change; /* for the others: state, stopping or workers_live has changed */
+    bool stopping;
+    struct owl_work *queue_head, *queue_tail;
+    unsigned queued;
+    pthread_t *workers;
+    unsigned workers_made; /* threads ever started; they are joined at the stop */
+    unsigned workers_live;
+    unsigned workers_free; /* neither running nor ended: each takes one off the queue soon */
+
+    struct owl_reactor reactors[]; /* opt.reactors of them */
+};
+
+/* thread.c: starts a thread that blocks all signals but faults and gives its arena chunks back at its
+ * end. 0 or -OWL_ENOMEM. */
+OWL_NODISCARD int owl_thread__start(pthread_t *ret, const char *name, void (*run)(void *),
+                                    void *arg);
+
+/* mailbox.c: the wake handle. init: 0 or a libuv error. shut: [any] no more posts; what was posted
+ * still runs, then the reactor closes its own handles. */
+OWL_NODISCARD int owl_mailbox__init(struct owl_reactor *r);
+void owl_mailbox__shut(struct owl_reactor *r);
+
+/* reactor.c. init: 0 or a libuv error, nothing is left then. run: the loop to its end, as the
+ * reactor's own thread. done: after the end of the loop. */
+OWL_NODISCARD int owl_reactor__init(struct owl_runtime *rt, unsigned index);
+void owl_reactor__run(struct owl_reactor *r);
+bool owl_reactor__step(struct owl_reactor *r);
+void owl_reactor__close_handles(struct owl_reactor *r);
+void owl_reactor__done(struct owl_reactor *r);
+/* [any] Adds one to the load of @p r unless the runtime's sum has reached @p max. */
+OWL_NODISCARD bool owl_reactor__load_take(struct owl_reactor *r, unsigned max);
+
+/* timer.c */
+void owl_timer__init(struct owl_reactor *r);
+
+/* address.c: an address as text, e.g. "[::1]:8080", for bind(). -OWL_EINVAL says what is wrong. */
+OWL_NODISCARD int owl_address__parse(owl_str text, struct sockaddr_storage *ret, owl_error *reterr);
+bool owl_address__loopback(const struct sockaddr_storage *a);
+int owl_address__port(const struct sockaddr_storage *a);
+
+/* watch.c. turn_begin is called by whatever may run first after a poll; cheap when it is repeated.
+ * scan: on the control thread. */
+void owl_watch__init(struct owl_reactor *r);
+void owl_watch__turn_begin(struct owl_reactor *r);
+void owl_watch__turn_end(struct owl_reactor *r);
+void owl_watch__scan(struct owl_runtime *rt);
+
+/* worker.c. stop: under rt->mu. join: once workers_live is 0. */
+void owl_worker__stop(struct owl_runtime *rt);
+void owl_worker__join(struct owl_runtime *rt);
+
+#endif

@@ -1,0 +1,364 @@
+/* reactor/listen.c - accepting connections and placing them.
+ *
+ * Threads: open and free on the thread that holds the runtime; an acceptor on its reactor's own.
+ * Invariants: every connection that is handed on is counted as load of the reactor it goes to before
+ * anybody else chooses. A handed-over descriptor belongs to its message until it is run. */
+#include "reactor/listen.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "reactor/internal.h"
+
+enum { BACKLOG = 1024, ACCEPTS_PER_TURN = 64, PAUSE_MS = 100, WARN_EVERY_MS = 5000 };
+
+enum acceptor_state {
+    ACCEPTOR_NEW, /* no handle yet */
+    ACCEPTOR_OPEN,
+    ACCEPTOR_CLOSING,
+    ACCEPTOR_CLOSED
+};
+
+/* Says something at most once in WARN_EVERY_MS, and then how often it has happened. */
+struct warning {
+    uint64_t last_ms; /* 0: never */
+    unsigned times;
+};
+
+struct acceptor {
+    struct owl_listener *listener;
+    struct owl_reactor *reactor;
+    int fd;
+    enum acceptor_state state;
+    bool orphan; /* the listener has gone: the close callback frees it */
+    uv_poll_t poll;
+    struct owl_timer pause;
+    uint64_t random;
+    struct warning exhausted, refused;
+};
+
+struct owl_listener {
+    struct owl_runtime *rt;
+    struct owl_listen_options opt;   /* its text of the address is not kept */
+    struct sockaddr_storage address; /* with the port that was picked */
+    unsigned n;
+    struct acceptor *acceptors[]; /* one a reactor */
+};
+
+struct hand_over {
+    struct owl_msg msg;
+    struct owl_listener *listener;
+    int fd;
+};
+
+/* ---- placement ---------------------------------------------------------------------------------- */
+
+static bool warning_due(struct warning *w)
+{
+    uint64_t now = owl_now_ms();
+    w->times++;
+    if (w->last_ms != 0 && now - w->last_ms < WARN_EVERY_MS)
+        return false;
+    w->last_ms = now;
+    return true;
+}
+
+/* xorshift: spreads well enough, and nothing is lost if somebody guesses it. */
+static unsigned any_below(struct acceptor *a, unsigned n)
+{
+    a->random ^= a->random << 13;
+    a->random ^= a->random >> 7;
+    a->random ^= a->random << 17;
+    return (unsigned)(a->random >> 32) % n;
+}
+
+/* The better of this reactor and one other. One more connection here is cheaper than a hop. */
+static struct owl_reactor *choose(struct acceptor *a)
+{
+    unsigned n = a->listener->n;
+    if (n == 1)
+        return a->reactor;
+    unsigned index = (owl_reactor_index(a->reactor) + 1 + any_below(a, n - 1)) % n;
+    struct owl_reactor *peer = owl_runtime_at(a->listener->rt, index);
+    return owl_reactor_load(peer) + 1 < owl_reactor_load(a->reactor) ? peer : a->reactor;
+}
+
+static void hand_over_run(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct hand_over h = *OWL_CONTAINER(m, struct hand_over, msg);
+    owl_free(OWL_CONTAINER(m, struct hand_over, msg));
+    if (h.listener->acceptors[owl_reactor_index(r)]->state == ACCEPTOR_OPEN) {
+        h.listener->opt.accept(h.listener->opt.user, r, h.fd);
+        return;
+    }
+    close(h.fd);
+    owl_reactor_load_add(r, -1);
+}
+
+static bool hand_over(struct owl_listener *l, struct owl_reactor *to, int fd)
+{
+    struct hand_over *h = owl_malloc(sizeof(*h));
+    if (!h)
+        return false;
+    *h = (struct hand_over){.msg.run = hand_over_run, .listener = l, .fd = fd};
+    if (owl_post(to, &h->msg))
+        return true;
+    owl_free(h);
+    return false;
+}
+
+static void place(struct acceptor *a, int fd)
+{
+    struct owl_listener *l = a->listener;
+    struct owl_reactor *to = choose(a);
+    if (!owl_reactor__load_take(to, l->opt.max)) {
+        close(fd);
+        if (warning_due(&a->refused))
+            OWL_LOG(l->rt->opt.log, OWL_LEVEL_WARNING, "listen",
+                    "reactor %u refused %u connections so far: the limit of %u is reached",
+                    a->reactor->index, a->refused.times, l->opt.max);
+        return;
+    }
+    if (to != a->reactor) {
+        if (hand_over(l, to, fd))
+            return;
+        owl_reactor_load_add(to, -1);
+        owl_reactor_load_add(a->reactor, 1);
+    }
+    l->opt.accept(l->opt.user, a->reactor, fd);
+}
+
+/* ---- accepting ---------------------------------------------------------------------------------- */
+
+static void acceptor_readable(uv_poll_t *poll, int status, int events);
+
+static void acceptor_resume(struct owl_timer *t)
+{
+    struct acceptor *a = OWL_CONTAINER(t, struct acceptor, pause);
+    if (uv_poll_start(&a->poll, UV_READABLE, acceptor_readable) != 0)
+        owl_timer_start(a->reactor, t, PAUSE_MS);
+}
+
+/* The connection stays in the queue and would wake the loop at once, again and again. */
+static void acceptor_pause(struct acceptor *a, int uv_error)
+{
+    uv_poll_stop(&a->poll);
+    owl_timer_start(a->reactor, &a->pause, PAUSE_MS);
+    if (warning_due(&a->exhausted))
+        OWL_LOG(a->listener->rt->opt.log, OWL_LEVEL_WARNING, "listen",
+                "reactor %u cannot accept connections: %s; paused for %d ms, %u times so far",
+                a->reactor->index, uv_strerror(uv_error), PAUSE_MS, a->exhausted.times);
+}
+
+/* Errors of the connection that was about to be accepted, not of the listener: see accept(2). */
+static bool is_of_the_peer(int error)
+{
+    switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPERM:
+    case EPROTO:
+    case ENOPROTOOPT:
+    case EOPNOTSUPP:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET: return true;
+    default: return false;
+    }
+}
+
+static void acceptor_turn(struct acceptor *a)
+{
+    static const int on = 1;
+    for (unsigned n = 0; n < ACCEPTS_PER_TURN && a->state == ACCEPTOR_OPEN; n++) {
+        int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            /* Fails only if the peer has gone already, which the first read will tell. */
+            OWL_IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
+            place(a, fd);
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (!is_of_the_peer(errno)) {
+            acceptor_pause(a, uv_translate_sys_error(errno));
+            return;
+        }
+    }
+}
+
+static void acceptor_readable(uv_poll_t *poll, int status, int events)
+{
+    struct acceptor *a = poll->data;
+    (void)events;
+    const char *before = owl_reactor_mark(a->reactor, "accept");
+    if (status < 0)
+        acceptor_pause(a, status);
+    else
+        acceptor_turn(a);
+    owl_reactor_mark(a->reactor, before);
+}
+
+/* ---- open and close ----------------------------------------------------------------------------- */
+
+static int socket_options(int fd, int family)
+{
+    static const int on = 1, off = 0;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)
+        return -1;
+    if (family == AF_INET6)
+        return setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    return 0;
+}
+
+/* The first socket binds without SO_REUSEPORT, which it gets only for its siblings' sake: otherwise a
+ * second program of the same user could bind the port as well and silently take half the traffic. */
+static int socket_bind(int fd, struct sockaddr_storage *address, bool first, bool has_siblings)
+{
+    static const int on = 1;
+    socklen_t n = sizeof(*address);
+    if (!first && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0)
+        return -1;
+    if (bind(fd, (const struct sockaddr *)address,
+             address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                            : sizeof(struct sockaddr_in)) != 0)
+        return -1;
+    if (first && has_siblings && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0)
+        return -1;
+    return getsockname(fd, (struct sockaddr *)address, &n); /* the port, if it was 0 */
+}
+
+static int acceptor_bind(struct acceptor *a)
+{
+    struct owl_listener *l = a->listener;
+    int family = l->address.ss_family;
+    a->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (a->fd < 0 || socket_options(a->fd, family) != 0 ||
+        socket_bind(a->fd, &l->address, a == l->acceptors[0], l->n > 1) != 0 ||
+        listen(a->fd, BACKLOG) != 0)
+        return uv_translate_sys_error(errno);
+    return 0;
+}
+
+static int acceptor_open(struct acceptor *a)
+{
+    int rc = acceptor_bind(a);
+    if (rc != 0)
+        return rc;
+    rc = uv_poll_init(owl_reactor_loop(a->reactor), &a->poll, a->fd);
+    if (rc != 0)
+        return rc;
+    a->poll.data = a;
+    a->state = ACCEPTOR_OPEN;
+    return uv_poll_start(&a->poll, UV_READABLE, acceptor_readable);
+}
+
+static struct acceptor *acceptor_new(struct owl_listener *l, unsigned index)
+{
+    struct acceptor *a = owl_calloc(1, sizeof(*a));
+    if (!a)
+        return NULL;
+    a->listener = l;
+    a->reactor = owl_runtime_at(l->rt, index);
+    a->fd = -1;
+    owl_timer_init(&a->pause, acceptor_resume);
+    if (owl_random(&a->random, sizeof(a->random)) != 0 || a->random == 0)
+        a->random = index + 1; /* any start but zero does */
+    return a;
+}
+
+static void acceptor_closed(uv_handle_t *h)
+{
+    struct acceptor *a = h->data;
+    a->state = ACCEPTOR_CLOSED;
+    if (a->orphan)
+        owl_free(a);
+}
+
+static void acceptor_close(struct acceptor *a)
+{
+    if (a->state != ACCEPTOR_OPEN)
+        return;
+    a->state = ACCEPTOR_CLOSING;
+    owl_timer_stop(&a->pause);
+    uv_close((uv_handle_t *)&a->poll, acceptor_closed);
+    close(a->fd);
+    a->fd = -1;
+}
+
+/* Of a listener that opens, or that nobody uses any more; the reactor may be yet to run the end. */
+static void acceptor_release(struct acceptor *a)
+{
+    owl_reactor_assert(a->reactor);
+    acceptor_close(a);
+    if (a->fd >= 0)
+        close(a->fd);
+    a->orphan = true;
+    if (a->state != ACCEPTOR_CLOSING)
+        owl_free(a);
+}
+
+int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o,
+                      struct owl_listener **ret, owl_error *reterr)
+{
+    unsigned n = owl_runtime_count(rt);
+    struct sockaddr_storage address;
+    int rc = owl_address__parse(o->address, &address, reterr);
+    if (rc != 0)
+        return rc;
+    if (o->max == 0)
+        return owl_fail(reterr, OWL_EINVAL, "a listener needs room for at least one connection");
+
+    struct owl_listener *l = owl_calloc(1, sizeof(*l) + n * sizeof(l->acceptors[0]));
+    if (!l)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    l->rt = rt;
+    l->opt = *o;
+    l->opt.address = (owl_str){NULL, 0};
+    l->address = address;
+    l->n = n;
+    for (unsigned i = 0; i < n; i++) {
+        l->acceptors[i] = acceptor_new(l, i);
+        rc = l->acceptors[i] ? acceptor_open(l->acceptors[i]) : UV_ENOMEM;
+        if (rc == 0)
+            continue;
+        owl_listener_free(l);
+        return owl_fail(reterr, rc == UV_ENOMEM ? OWL_ENOMEM : OWL_EIO, "cannot listen on %.*s: %s",
+                        (int)o->address.n, o->address.p, uv_strerror(rc));
+    }
+    *ret = l;
+    return 0;
+}
+
+int owl_listener_port(const struct owl_listener *l)
+{
+    return owl_address__port(&l->address);
+}
+
+bool owl_listener_loopback(const struct owl_listener *l)
+{
+    return owl_address__loopback(&l->address);
+}
+
+void owl_listener_stop(struct owl_listener *l, struct owl_reactor *r)
+{
+    owl_reactor_assert(r);
+    acceptor_close(l->acceptors[owl_reactor_index(r)]);
+}
+
+void owl_listener_free(struct owl_listener *l)
+{
+    if (!l)
+        return;
+    for (unsigned i = 0; i < l->n; i++) {
+        if (l->acceptors[i])
+            acceptor_release(l->acceptors[i]);
+    }
+    owl_free(l);
+}

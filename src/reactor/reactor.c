@@ -1,0 +1,134 @@
+/* reactor/reactor.c - one event loop: its making, its running and its end.
+ *
+ * Threads: init and done on the thread that holds the runtime; run and step make the calling thread
+ * the reactor's own for as long as they take.
+ * Invariant: when the loop has ended, no handle is left on it. A handle that is left is a fault of
+ * its owner and aborts, because its memory would be used after it was freed. */
+#include "reactor/internal.h"
+
+static _Thread_local struct owl_reactor *self;
+
+struct owl_reactor *owl_reactor_self(void)
+{
+    return self;
+}
+
+unsigned owl_reactor_index(const struct owl_reactor *r)
+{
+    return r->index;
+}
+
+struct owl_runtime *owl_reactor_runtime(struct owl_reactor *r)
+{
+    return r->rt;
+}
+
+uv_loop_t *owl_reactor_loop(struct owl_reactor *r)
+{
+    return &r->loop;
+}
+
+uint64_t owl_reactor_now(const struct owl_reactor *r)
+{
+    return uv_now(&r->loop);
+}
+
+void owl_reactor_assert(const struct owl_reactor *r)
+{
+    if (OWL_LIKELY(self == r))
+        return;
+    /* Relaxed: only the thread that starts or joins may be in doubt, and it wrote the state itself. */
+    enum owl_runtime_state s = atomic_load_explicit(&r->rt->state, memory_order_relaxed);
+    bool on_the_thread_of_the_reactor = s == OWL_RUNTIME_NEW || s == OWL_RUNTIME_ENDED;
+    OWL_ASSERT(on_the_thread_of_the_reactor);
+}
+
+int owl_reactor__init(struct owl_runtime *rt, unsigned index)
+{
+    struct owl_reactor *r = &rt->reactors[index];
+    r->rt = rt;
+    r->index = index;
+    int rc = uv_loop_init(&r->loop);
+    if (rc != 0)
+        return rc;
+    rc = owl_mailbox__init(r);
+    if (rc != 0) {
+        OWL_ASSERT(uv_loop_close(&r->loop) == 0);
+        return rc;
+    }
+    owl_timer__init(r);
+    owl_watch__init(r);
+    return 0;
+}
+
+/* Both leave the previous self in place: a program may step an embedded runtime from the callbacks of
+ * another one. */
+void owl_reactor__run(struct owl_reactor *r)
+{
+    struct owl_reactor *before = self;
+    self = r;
+    owl_watch__turn_begin(r);
+    uv_run(&r->loop, UV_RUN_DEFAULT);
+    owl_watch__turn_end(r);
+    self = before;
+}
+
+bool owl_reactor__step(struct owl_reactor *r)
+{
+    struct owl_reactor *before = self;
+    self = r;
+    owl_watch__turn_begin(r);
+    bool alive = uv_run(&r->loop, UV_RUN_NOWAIT) != 0;
+    owl_watch__turn_end(r);
+    self = before;
+    return alive;
+}
+
+void owl_reactor__close_handles(struct owl_reactor *r)
+{
+    uv_close((uv_handle_t *)&r->wake, NULL);
+    uv_close((uv_handle_t *)&r->alarm, NULL);
+    uv_close((uv_handle_t *)&r->before_poll, NULL);
+    uv_close((uv_handle_t *)&r->after_poll, NULL);
+}
+
+static void log_leak(uv_handle_t *h, void *data)
+{
+    const struct owl_reactor *r = data;
+    const char *type = uv_handle_type_name(h->type);
+    OWL_LOG(r->rt->opt.log, OWL_LEVEL_CRITICAL, "reactor", "reactor %u ended with an open %s handle%s",
+            r->index, type ? type : "unknown", uv_is_closing(h) ? " (closing)" : "");
+}
+
+void owl_reactor__done(struct owl_reactor *r)
+{
+    bool all_handles_closed = uv_loop_close(&r->loop) == 0;
+    if (!all_handles_closed)
+        uv_walk(&r->loop, log_leak, r);
+    OWL_ASSERT(all_handles_closed);
+}
+
+void owl_reactor_load_add(struct owl_reactor *r, int delta)
+{
+    int before = atomic_fetch_add_explicit(&r->load, delta, memory_order_relaxed);
+    OWL_ASSERT(before + delta >= 0);
+    /* Unsigned arithmetic wraps: adding the two's complement subtracts. */
+    atomic_fetch_add_explicit(&r->rt->load, (unsigned)delta, memory_order_relaxed);
+}
+
+unsigned owl_reactor_load(const struct owl_reactor *r)
+{
+    return (unsigned)atomic_load_explicit(&r->load, memory_order_relaxed);
+}
+
+bool owl_reactor__load_take(struct owl_reactor *r, unsigned max)
+{
+    unsigned sum = atomic_load_explicit(&r->rt->load, memory_order_relaxed);
+    do {
+        if (sum >= max)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&r->rt->load, &sum, sum + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    atomic_fetch_add_explicit(&r->load, 1, memory_order_relaxed);
+    return true;
+}

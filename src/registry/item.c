@@ -1,0 +1,486 @@
+/* registry/item.c - from a public definition to an immutable item.
+ * Threads: a draft belongs to its caller; a finished item is read by any thread and counted
+ * atomically.
+ *
+ * A draft gathers the item and its list entry member by member, in the order in which they are
+ * served. It keeps the first thing that is wrong and ignores what follows, so that a kind of item
+ * is described by a plain list of its members. Invariant: an item, and all that it points to but
+ * the program's own data, lives in the item's arena. */
+#include "registry/item.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+enum {
+    NAME_BYTES = 128,
+    JSON_DEPTH = 64,
+    ENTRY_BYTES = 4 << 20 /* longest list entry */
+};
+
+/* What a tool without a schema takes. */
+#define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
+
+/* Where a sized struct ends at the least: behind its last required member. */
+#define SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)NULL)->member))
+
+struct draft {
+    struct owl_item item;
+    struct owl_buf entry; /* becomes item.json */
+    owl_error *reterr;
+    int rc;
+};
+
+static const char *const kind_names[OWL_KIND__MAX] = {
+    [OWL_KIND_TOOL] = "tool",
+    [OWL_KIND_RESOURCE] = "resource",
+    [OWL_KIND_TEMPLATE] = "resource template",
+    [OWL_KIND_PROMPT] = "prompt",
+};
+
+/* Says what is wrong with a member, as the caller of the C API knows it. The first one counts. */
+OWL_PRINTF(3, 4)
+static void reject(struct draft *d, const char *member, const char *fmt, ...)
+{
+    if (d->rc)
+        return;
+    char why[160];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    const char *kind = kind_names[d->item.kind];
+    if (d->item.key.p)
+        d->rc = owl_fail(d->reterr, OWL_EINVAL, "%s \"%.80s\": %s: %s", kind, d->item.key.p, member,
+                         why);
+    else
+        d->rc = owl_fail(d->reterr, OWL_EINVAL, "%s: %s: %s", kind, member, why);
+}
+
+static void no_memory(struct draft *d)
+{
+    if (!d->rc)
+        d->rc = owl_fail(d->reterr, OWL_ENOMEM, NULL);
+}
+
+static void draft_begin(struct draft *d, enum owl_kind kind, owl_error *reterr)
+{
+    *d = (struct draft){.item.kind = kind, .reterr = reterr};
+    owl_buf_init(&d->entry, ENTRY_BYTES);
+    owl_buf_putc(&d->entry, '{');
+    d->item.arena = owl_arena_new(0);
+    if (!d->item.arena)
+        no_memory(d);
+}
+
+/* A copy in the arena; absent stays absent. */
+static owl_str keep(struct draft *d, owl_str s)
+{
+    if (d->rc || !s.p)
+        return (owl_str){0};
+    s.p = owl_arena_dup(d->item.arena, s);
+    if (!s.p) {
+        no_memory(d);
+        return (owl_str){0};
+    }
+    return s;
+}
+
+static int draft_end(struct draft *d, struct owl_item **ret)
+{
+    owl_buf_putc(&d->entry, '}');
+    if (d->entry.rc == -OWL_ELIMIT)
+        reject(d, "definition", "is longer than %d bytes", ENTRY_BYTES);
+    else if (d->entry.rc)
+        no_memory(d);
+    d->item.json = keep(d, owl_buf_str(&d->entry));
+    owl_buf_done(&d->entry);
+
+    struct owl_item *it = d->rc ? NULL : owl_arena_alloc(d->item.arena, sizeof *it);
+    if (!it) {
+        no_memory(d);
+        owl_arena_free(d->item.arena);
+        return d->rc;
+    }
+    *it = d->item;
+    atomic_init(&it->_refs, 1);
+    *ret = it;
+    return 0;
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static void put_key(struct draft *d, const char *wire)
+{
+    owl_buf_putz(&d->entry, d->entry.n > 1 ? ",\"" : "\"");
+    owl_buf_putz(&d->entry, wire);
+    owl_buf_putz(&d->entry, "\":");
+}
+
+/* A string for people or clients; nothing if it is NULL. */
+static void put_string(struct draft *d, const char *wire, const char *member, const char *value)
+{
+    if (d->rc || !value)
+        return;
+    if (!owl_utf8_valid(owl_str_of(value))) {
+        reject(d, member, "is not UTF-8");
+        return;
+    }
+    put_key(d, wire);
+    owl_json_quote(&d->entry, owl_str_of(value));
+}
+
+static bool is_name(owl_str s)
+{
+    if (s.n < 1 || s.n > NAME_BYTES)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool good = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '.' || c == '-';
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+/* The name by which a tool or prompt is called. */
+static void put_name(struct draft *d, const char *name)
+{
+    if (!is_name(owl_str_of(name))) {
+        reject(d, "name", "must be 1 to %d of A-Z a-z 0-9 _ . -", NAME_BYTES);
+        return;
+    }
+    d->item.key = keep(d, owl_str_of(name));
+    put_string(d, "name", "name", name);
+}
+
+static owl_str trim_json(owl_str s)
+{
+    static const char blanks[] = " \t\r\n";
+    while (s.n > 0 && memchr(blanks, s.p[0], sizeof blanks - 1)) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n > 0 && memchr(blanks, s.p[s.n - 1], sizeof blanks - 1))
+        s.n--;
+    return s;
+}
+
+/* The proved text of a JSON member that opens with @p open, '{' or '['; absent if there is none or
+ * it was rejected. */
+static owl_str prove(struct draft *d, const char *member, const char *text, char open)
+{
+    const owl_str absent = {0};
+    if (d->rc || !text)
+        return absent;
+    owl_str json = trim_json(owl_str_of(text));
+    owl_error why;
+    int rc = owl_json_scan(json, JSON_DEPTH, &why);
+    if (rc == -OWL_ENOMEM) {
+        no_memory(d);
+        return absent;
+    }
+    if (rc) {
+        reject(d, member, "%s", why.message);
+        return absent;
+    }
+    if (json.p[0] != open) {
+        reject(d, member, "must be a JSON %s", open == '{' ? "object" : "array");
+        return absent;
+    }
+    return json;
+}
+
+/* Proved text, nothing of it changed but the white space; nothing if it is absent. */
+static void put_proved(struct draft *d, const char *wire, owl_str json)
+{
+    if (d->rc || !json.p)
+        return;
+    put_key(d, wire);
+    owl_json_compact(&d->entry, json);
+}
+
+static void put_object(struct draft *d, const char *wire, const char *member, const char *text)
+{
+    put_proved(d, wire, prove(d, member, text, '{'));
+}
+
+/* A schema whose root describes an object: no revision takes less for arguments, and the older ones
+ * no less for results. */
+static void put_schema(struct draft *d, const char *wire, const char *member, const char *text)
+{
+    owl_str json = prove(d, member, text, '{');
+    if (!json.p)
+        return;
+    owl_str type = owl_span_get(json, "type");
+    if (!owl_span_is_string(type) || !owl_span_str_eq(type, OWL_STR("object")))
+        reject(d, member, "must have \"type\":\"object\" at its root");
+    put_proved(d, wire, json);
+}
+
+static void put_icons(struct draft *d, const char *text)
+{
+    owl_str json = prove(d, "icons", text, '[');
+    if (!json.p)
+        return;
+    size_t at = 0;
+    struct owl_span_iter it = owl_span_iter(json);
+    for (struct owl_span s; owl_span_next(&it, &s); at++) {
+        if (!owl_span_is_object(s.value) || !owl_span_is_string(owl_span_get(s.value, "src")))
+            reject(d, "icons", "element %zu must be an object with a string \"src\"", at);
+    }
+    put_proved(d, "icons", json);
+}
+
+static void check_flags(struct draft *d, unsigned known)
+{
+    if (d->item.flags & ~known)
+        reject(d, "flags", "0x%x is not known here", d->item.flags & ~known);
+}
+
+/* Copies what the caller knows of a sized struct over the defaults; false if that is too little. */
+static bool take(void *def, size_t known, size_t least, const void *given)
+{
+    size_t size = 0;
+    if (given)
+        memcpy(&size, given, sizeof size);
+    if (size < least || size % sizeof(void *) != 0)
+        return false;
+    memcpy(def, given, size < known ? size : known);
+    return true;
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reterr)
+{
+    owl_tool def = {0};
+    if (!take(&def, sizeof def, SIZE_UP_TO(owl_tool, handler), given))
+        return owl_fail(reterr, OWL_EINVAL, "tool: size: must be sizeof(owl_tool)");
+
+    struct draft d;
+    draft_begin(&d, OWL_KIND_TOOL, reterr);
+    put_name(&d, def.name);
+    put_string(&d, "title", "title", def.title);
+    put_string(&d, "description", "description", def.description);
+    put_schema(&d, "inputSchema", "input_schema",
+               def.input_schema ? def.input_schema : NO_ARGUMENTS);
+    put_schema(&d, "outputSchema", "output_schema", def.output_schema);
+    put_object(&d, "annotations", "annotations", def.annotations);
+    put_icons(&d, def.icons);
+    put_object(&d, "_meta", "meta", def.meta);
+
+    if (!def.handler)
+        reject(&d, "handler", "is missing");
+    d.item.handler = def.handler;
+    d.item.data = def.data;
+    d.item.free_data = def.free_data;
+    d.item.timeout_ms = def.timeout_ms;
+    d.item.flags = def.flags;
+    check_flags(&d, OWL_INLINE | OWL_PARKED);
+    return draft_end(&d, ret);
+}
+
+static void compile_template(struct draft *d, owl_str text)
+{
+    if (d->rc)
+        return;
+    owl_error why;
+    int rc = owl_uri_template_new(d->item.arena, text, &d->item.uri_template, &why);
+    if (rc == -OWL_ENOMEM)
+        no_memory(d);
+    else if (rc)
+        reject(d, "uri", "%s", why.message);
+}
+
+/* The URI, or the template that decides which URIs are this item's. */
+static void put_uri(struct draft *d, const char *uri)
+{
+    owl_str s = owl_str_of(uri);
+    if (!s.p || !owl_utf8_valid(s)) {
+        reject(d, "uri", s.p ? "is not UTF-8" : "is missing");
+        return;
+    }
+    bool plain = d->item.kind == OWL_KIND_RESOURCE;
+    if (plain && !owl_uri_valid(s))
+        reject(d, "uri", "must be an absolute URI, such as \"file:///a.txt\"");
+    owl_str kept = keep(d, s);
+    if (!plain)
+        compile_template(d, kept);
+    d->item.key = kept;
+    put_string(d, plain ? "uri" : "uriTemplate", "uri", uri);
+}
+
+/* How a resource is read: by a handler, or it is a text. */
+static void set_content(struct draft *d, const owl_resource *def)
+{
+    bool plain = d->item.kind == OWL_KIND_RESOURCE;
+    if (!def->handler && !def->text)
+        reject(d, "handler", "is missing, and there is no text");
+    if (def->handler && def->text)
+        reject(d, "text", "is given beside a handler; only one can be served");
+    if (def->text && !owl_utf8_valid(owl_str_of(def->text)))
+        reject(d, "text", "is not UTF-8");
+    if (def->complete && plain)
+        reject(d, "complete", "is for templates, and the URI has no \"{\"");
+    d->item.handler = def->handler;
+    d->item.complete = def->complete;
+    d->item.mime_type = keep(d, owl_str_of(def->mime_type));
+    d->item.text = keep(d, owl_str_of(def->text));
+}
+
+static void put_size(struct draft *d, const owl_resource *def)
+{
+    if (def->bytes < 0)
+        reject(d, "bytes", "is negative");
+    uint64_t bytes = def->text ? strlen(def->text) : (uint64_t)def->bytes;
+    if (d->rc || bytes == 0 || d->item.kind != OWL_KIND_RESOURCE)
+        return;
+    put_key(d, "size");
+    owl_buf_putu(&d->entry, bytes);
+}
+
+int owl_item_resource(const owl_resource *given, struct owl_item **ret, owl_error *reterr)
+{
+    owl_resource def = {0};
+    if (!take(&def, sizeof def, SIZE_UP_TO(owl_resource, name), given))
+        return owl_fail(reterr, OWL_EINVAL, "resource: size: must be sizeof(owl_resource)");
+
+    struct draft d;
+    bool plain = !def.uri || !strchr(def.uri, '{');
+    draft_begin(&d, plain ? OWL_KIND_RESOURCE : OWL_KIND_TEMPLATE, reterr);
+    put_uri(&d, def.uri);
+    if (!def.name || !*def.name)
+        reject(&d, "name", "is missing");
+    put_string(&d, "name", "name", def.name);
+    put_string(&d, "title", "title", def.title);
+    put_string(&d, "description", "description", def.description);
+    put_string(&d, "mimeType", "mime_type", def.mime_type);
+    put_size(&d, &def);
+    put_object(&d, "annotations", "annotations", def.annotations);
+    put_icons(&d, def.icons);
+    put_object(&d, "_meta", "meta", def.meta);
+
+    set_content(&d, &def);
+    d.item.data = def.data;
+    d.item.free_data = def.free_data;
+    d.item.timeout_ms = def.timeout_ms;
+    d.item.flags = def.flags;
+    check_flags(&d, OWL_INLINE);
+    return draft_end(&d, ret);
+}
+
+static bool has_control(owl_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+/* Element @p at of a prompt's arguments. */
+static void read_argument(struct draft *d, size_t at, owl_str json, struct owl_item_arg *arg)
+{
+    owl_str name = owl_span_is_object(json) ? owl_span_get(json, "name") : (owl_str){0};
+    if (!owl_span_is_string(name)) {
+        reject(d, "arguments", "element %zu must be an object with a string \"name\"", at);
+        return;
+    }
+    if (owl_json_decode(d->item.arena, name, &arg->name)) {
+        no_memory(d);
+        return;
+    }
+    if (arg->name.n == 0 || has_control(arg->name))
+        reject(d, "arguments", "element %zu has an empty name or control characters in it", at);
+    owl_str required = owl_span_get(json, "required");
+    arg->required = owl_str_is(required, "true");
+    if (required.p && !arg->required && !owl_str_is(required, "false"))
+        reject(d, "arguments", "element %zu: \"required\" must be true or false", at);
+}
+
+static void read_arguments(struct draft *d, owl_str json, struct owl_item_arg *args)
+{
+    struct owl_map names;
+    owl_map_init(&names);
+    size_t at = 0;
+    struct owl_span_iter it = owl_span_iter(json);
+    for (struct owl_span s; !d->rc && owl_span_next(&it, &s); at++) {
+        void *twin = NULL;
+        read_argument(d, at, s.value, &args[at]);
+        if (!d->rc && owl_map_put(&names, args[at].name, &args[at], &twin))
+            no_memory(d);
+        if (twin)
+            reject(d, "arguments", "element %zu has the name of another", at);
+    }
+    owl_map_done(&names);
+}
+
+static void put_arguments(struct draft *d, const char *text)
+{
+    owl_str json = prove(d, "arguments", text, '[');
+    if (!json.p)
+        return;
+    size_t n = 0;
+    struct owl_span_iter it = owl_span_iter(json);
+    for (struct owl_span s; owl_span_next(&it, &s);)
+        n++;
+    struct owl_item_arg *args = owl_arena_zalloc(d->item.arena, n * sizeof *args);
+    if (!args) {
+        no_memory(d);
+        return;
+    }
+    read_arguments(d, json, args);
+    d->item.args = args;
+    d->item.n_args = n;
+    put_proved(d, "arguments", json);
+}
+
+int owl_item_prompt(const owl_prompt *given, struct owl_item **ret, owl_error *reterr)
+{
+    owl_prompt def = {0};
+    if (!take(&def, sizeof def, SIZE_UP_TO(owl_prompt, handler), given))
+        return owl_fail(reterr, OWL_EINVAL, "prompt: size: must be sizeof(owl_prompt)");
+
+    struct draft d;
+    draft_begin(&d, OWL_KIND_PROMPT, reterr);
+    put_name(&d, def.name);
+    put_string(&d, "title", "title", def.title);
+    put_string(&d, "description", "description", def.description);
+    put_arguments(&d, def.arguments);
+    put_icons(&d, def.icons);
+    put_object(&d, "_meta", "meta", def.meta);
+
+    if (!def.handler)
+        reject(&d, "handler", "is missing");
+    d.item.handler = def.handler;
+    d.item.complete = def.complete;
+    d.item.data = def.data;
+    d.item.free_data = def.free_data;
+    d.item.timeout_ms = def.timeout_ms;
+    d.item.flags = def.flags;
+    check_flags(&d, OWL_INLINE);
+    return draft_end(&d, ret);
+}
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+struct owl_item *owl_item_aref(struct owl_item *it)
+{
+    atomic_fetch_add_explicit(&it->_refs, 1, memory_order_relaxed);
+    return it;
+}
+
+void owl_item_aunref(struct owl_item *it)
+{
+    if (!it || atomic_fetch_sub_explicit(&it->_refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (it->free_data)
+        it->free_data(it->data);
+    owl_arena_free(it->arena); /* the item is in it */
+}

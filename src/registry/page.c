@@ -1,0 +1,176 @@
+/* registry/page.c - lists in pages, as bytes that are ready to be sent.
+ * Threads: any; a page that is there is found without a lock.
+ *
+ * A cursor is the base64url of a letter for the kind and the `seq` of the last item sent. The next
+ * page begins behind that place, whatever has become of the item, so that paging through a list
+ * that changes repeats nothing and skips nothing that stayed.
+ *
+ * Only pages that begin where a client that pages through this snapshot alone would ask are kept:
+ * cursors of a peer's invention cost their own time but cannot fill the cache. Invariant: a page
+ * is written once, then published by a store-release of its pointer, and lives as long as the
+ * snapshot. */
+#include "base/alloc.h"
+#include "base/err.h"
+#include "codec/base64.h"
+#include "registry/snapshot.h"
+
+enum { CURSOR_BYTES = 40 }; /* longer than any that is given out, encoded or not */
+
+static const struct {
+    char letter;
+    const char *member;
+} lists[OWL_KIND__MAX] = {
+    [OWL_KIND_TOOL] = {'t', "tools"},
+    [OWL_KIND_RESOURCE] = {'r', "resources"},
+    [OWL_KIND_TEMPLATE] = {'m', "resourceTemplates"},
+    [OWL_KIND_PROMPT] = {'p', "prompts"},
+};
+
+/* ---- cursors --------------------------------------------------------------------------------- */
+
+static void cursor_write(struct owl_buf *b, enum owl_kind kind, uint64_t seq)
+{
+    char text[CURSOR_BYTES];
+    struct owl_buf plain = {.p = text, .cap = sizeof text - 1, .max = sizeof text - 1};
+    owl_buf_putc(&plain, lists[kind].letter);
+    owl_buf_putu(&plain, seq);
+    owl_base64url_encode(b, plain.p, plain.n);
+}
+
+/* Takes exactly what cursor_write() wrote for this kind. */
+static bool cursor_read(owl_str cursor, enum owl_kind kind, uint64_t *ret_seq)
+{
+    char text[CURSOR_BYTES];
+    struct owl_buf plain = {.p = text, .cap = sizeof text - 1, .max = sizeof text - 1};
+    if (owl_base64url_decode(&plain, cursor)) /* what is longer than `text` fails, too */
+        return false;
+    if (plain.n < 2 || text[0] != lists[kind].letter || text[1] == '0')
+        return false;
+    return owl_str_u64((owl_str){text + 1, plain.n - 1}, UINT64_MAX, ret_seq);
+}
+
+/* The place of the first item behind @p seq. No two items have one `seq`, which bounds the search
+ * from both sides; where nothing was removed the bounds meet. */
+static size_t place_behind(const struct owl_index *x, uint64_t seq)
+{
+    if (x->n == 0 || seq < x->items[0].seq)
+        return 0;
+    uint64_t last = x->items[x->n - 1].seq;
+    if (seq >= last)
+        return x->n;
+    uint64_t most_before = seq - x->items[0].seq + 1, most_behind = last - seq;
+    size_t low = most_behind < x->n ? x->n - (size_t)most_behind : 0;
+    size_t high = most_before < x->n ? (size_t)most_before : x->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (x->items[mid].seq > seq)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+/* Reserves all the room that it needs first, hence fails before it has written anything. */
+static int page_write(struct owl_buf *b, const struct owl_snapshot *s, enum owl_kind kind,
+                      size_t from)
+{
+    const struct owl_index *x = &s->kinds[kind];
+    size_t left = x->n - from;
+    size_t end = from + (left < s->page_items ? left : s->page_items);
+
+    size_t bytes = 128; /* names, brackets and the cursor */
+    for (size_t i = from; i < end; i++)
+        bytes += x->items[i].item->json.n + 1;
+    if (owl_buf_reserve(b, bytes))
+        return b->rc;
+
+    owl_buf_putc(b, '"');
+    owl_buf_putz(b, lists[kind].member);
+    owl_buf_putz(b, "\":[");
+    for (size_t i = from; i < end; i++) {
+        if (i > from)
+            owl_buf_putc(b, ',');
+        owl_buf_puts(b, x->items[i].item->json);
+    }
+    owl_buf_putc(b, ']');
+    if (end < x->n) {
+        owl_buf_putz(b, ",\"nextCursor\":\"");
+        cursor_write(b, kind, x->items[end - 1].seq);
+        owl_buf_putc(b, '"');
+    }
+    return b->rc;
+}
+
+static int page_new(const struct owl_snapshot *s, enum owl_kind kind, size_t from,
+                    struct owl_buf **ret)
+{
+    struct owl_buf *page = owl_malloc(sizeof *page);
+    if (!page)
+        return -OWL_ENOMEM;
+    owl_buf_init(page, SIZE_MAX);
+    int rc = page_write(page, s, kind, from);
+    if (rc) {
+        owl_buf_done(page);
+        owl_free(page);
+        return rc;
+    }
+    *ret = page;
+    return 0;
+}
+
+/* Builds and publishes a page, unless another thread was faster. *ret_page is NULL if the snapshot
+ * keeps enough pages already. */
+static int page_keep(struct owl_snapshot *s, enum owl_kind kind, size_t from,
+                     struct owl_buf **ret_page)
+{
+    _Atomic(struct owl_buf *) *slot = &s->kinds[kind].pages[from / s->page_items];
+    int rc = 0;
+    pthread_mutex_lock(&s->building);
+    struct owl_buf *page = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!page && s->kept < OWL__PAGES_KEPT) {
+        rc = page_new(s, kind, from, &page);
+        if (rc == 0) {
+            s->kept++;
+            atomic_store_explicit(slot, page, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&s->building);
+    if (rc == 0)
+        *ret_page = page;
+    return rc;
+}
+
+int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor,
+                      struct owl_buf *scratch, owl_str *ret_members, owl_error *reterr)
+{
+    const struct owl_index *x = &s->kinds[kind];
+    size_t from = 0;
+    if (cursor.p) {
+        uint64_t seq;
+        if (!cursor_read(cursor, kind, &seq))
+            return owl_fail(reterr, OWL_EPARAMS, "cursor: not one that this list gave out");
+        from = place_behind(x, seq);
+    }
+
+    if (from % s->page_items == 0 && from / s->page_items < x->n_pages) {
+        struct owl_buf *page = atomic_load_explicit(&x->pages[from / s->page_items],
+                                                    memory_order_acquire);
+        int rc = page ? 0 : page_keep(s, kind, from, &page);
+        if (rc)
+            return owl_fail(reterr, rc, NULL);
+        if (page) {
+            *ret_members = owl_buf_str(page);
+            return 0;
+        }
+    }
+
+    size_t start = scratch->n;
+    int rc = page_write(scratch, s, kind, from);
+    if (rc)
+        return owl_fail(reterr, rc, NULL);
+    *ret_members = (owl_str){scratch->p + start, scratch->n - start};
+    return 0;
+}

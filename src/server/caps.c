@@ -1,0 +1,26 @@
+/* server/caps.c - what the server says of itself in `initialize` and `server/discover`. */
+#include "codec/json.h"
+#include "server/server.h"
+
+void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, struct owl_buf *b)
+{
+    unsigned caps = owl_snapshot_caps(snap);
+    owl_buf_putz(b, "{\"logging\":{}");
+    if (caps & OWL_CAP_TOOLS)
+        owl_buf_putz(b, ",\"tools\":{\"listChanged\":true}");
+    if (caps & OWL_CAP_RESOURCES)
+        owl_buf_putz(b, ",\"resources\":{\"subscribe\":true,\"listChanged\":true}");
+    if (caps & OWL_CAP_PROMPTS)
+        owl_buf_putz(b, ",\"prompts\":{\"listChanged\":true}");
+    if (caps & OWL_CAP_COMPLETIONS)
+        owl_buf_putz(b, ",\"completions\":{}");
+    const char *before = ",\"extensions\":{";
+    for (const struct owl_extension *e = s->extensions; e; e = e->next) {
+        owl_buf_putz(b, before);
+        owl_json_quote(b, owl_str_of(e->id));
+        owl_buf_putc(b, ':');
+        owl_buf_putz(b, e->settings);
+        before = ",";
+    }
+    owl_buf_putz(b, s->extensions ? "}}" : "}");
+}

@@ -1,0 +1,357 @@
+/* server/dispatch.c - from the text of a message to a running call, for every front.
+ *
+ * Threads: the front's reactor. The order of the checks is that of mcp-wire 1.8: parse, envelope, era, required _meta,
+ * mirror headers, version; the rest are steps of the call. */
+#include "base/alloc.h"
+#include "base/err.h"
+#include "call/ask.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+#include "mcp/headers.h"
+#include "server/server.h"
+
+enum { MAX_BATCH = 100 };
+
+/* What is known of a message while it is being admitted. */
+struct entry {
+    struct owl_inbound *in;
+    struct owl_rpc_msg msg;
+    struct owl_mcp_meta meta;
+    struct owl_mcp_class class;
+    const struct owl_method *method;
+    owl_error err;
+    int status;      /* HTTP status of a refusal */
+    owl_str version; /* that was asked for and is not served; for error.data */
+};
+
+/* ---- refusals ---- */
+
+static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *status)
+{
+    struct owl_server *s = e->in->front->server;
+    struct owl_buf data;
+    owl_buf_init(&data, 8192);
+    if (e->err.code == OWL_EVERSION) {
+        owl_buf_putz(&data, "{\"supported\":");
+        owl_revs_write(&data, s->revs);
+        owl_buf_putz(&data, ",\"requested\":");
+        owl_json_quote(&data, e->version);
+        owl_buf_putc(&data, '}');
+    }
+    owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code,
+                  owl_str_of(e->err.message), data.n ? owl_buf_str(&data) : (owl_str){NULL, 0});
+    owl_buf_done(&data);
+    *status = e->status;
+    OWL_LOG(&s->log, OWL_LEVEL_INFO, "dispatch", "refused: %s", e->err.message);
+    return OWL_DISPATCH_REFUSED;
+}
+
+/* ---- one message ---- */
+
+static int classify(struct entry *e)
+{
+    struct owl_inbound *in = e->in;
+    struct owl_server *s = in->front->server;
+    struct owl_mcp_input input = {
+        .http = in->front->http,
+        .method = e->msg.method,
+        .notification = e->msg.kind == OWL_RPC_NOTIFICATION,
+        .meta_version = e->meta.protocol_version,
+        .header_version = in->version,
+        .session = in->session_state,
+        .session_rev = in->session ? owl_session_rev(in->session) : 0,
+        .revs = s->revs,
+    };
+    owl_mcp_classify(&input, &e->class);
+    if (!e->class.error)
+        return 0;
+    e->status = e->class.http_status;
+    e->version = e->meta.protocol_version.p ? e->meta.protocol_version : in->version;
+    return owl_fail(&e->err, e->class.error, "%s", e->class.why);
+}
+
+/* What a modern request must carry: its _meta members and, over HTTP, headers that mirror the body. */
+static int check_modern(struct entry *e)
+{
+    struct owl_inbound *in = e->in;
+    e->status = 400;
+    int rc = owl_mcp_modern_check(&e->meta, &e->err);
+    if (rc == 0 && in->front->http)
+        rc = owl_mcp_headers_check(in->arena, in->method, in->name, e->msg.method,
+                                   e->method ? e->method->name_key : NULL, e->msg.params, &e->err);
+    if (rc == 0 && e->meta.log_level.p &&
+        (!owl_span_is_string(e->meta.log_level) ||
+         owl_level_parse((owl_str){e->meta.log_level.p + 1, e->meta.log_level.n - 2}) < 0))
+        rc = owl_fail(&e->err, OWL_EPARAMS,
+                      "_meta logLevel must be one of debug, info, notice, warning, error, "
+                      "critical, alert, emergency");
+    return rc;
+}
+
+struct cancel {
+    struct owl_msg msg;
+    struct owl_host *host;
+    const void *scope;
+    size_t n;
+    char id[];
+};
+
+static void on_cancel(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct cancel *k = OWL_CONTAINER(m, struct cancel, msg);
+    owl_host_cancel(owl_host_local(k->host, r), k->scope, (owl_str){k->id, k->n});
+    owl_free(k);
+}
+
+/* A call runs where it arrived, which a legacy client's next POST need not: ask every reactor. */
+static void cancel(struct entry *e)
+{
+    struct owl_inbound *in = e->in;
+    struct owl_host *h = &in->front->server->host;
+    owl_str id = owl_span_get(e->msg.params, "requestId");
+    if (!in->scope || !id.p || id.n > OWL_RPC_ID_BYTES)
+        return;
+    for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++) {
+        struct owl_reactor *r = owl_runtime_at(h->runtime, i);
+        if (r == in->front->reactor) {
+            owl_host_cancel(owl_host_local(h, r), in->scope, id);
+            continue;
+        }
+        struct cancel *k = owl_malloc(sizeof *k + id.n);
+        if (!k)
+            return;
+        *k = (struct cancel){.msg.run = on_cancel, .host = h, .scope = in->scope, .n = id.n};
+        memcpy(k->id, id.p, id.n);
+        if (!owl_post(r, &k->msg))
+            owl_free(k);
+    }
+}
+
+static enum owl_dispatched take_notification(struct entry *e)
+{
+    struct owl_inbound *in = e->in;
+    bool legacy = e->class.era == OWL_ERA_LEGACY;
+    if (legacy && in->session && owl_str_is(e->msg.method, "notifications/initialized"))
+        owl_session_set_initialized(in->session);
+    /* A modern client cancels over HTTP by closing its stream: ids are only its own there. */
+    else if (owl_str_is(e->msg.method, "notifications/cancelled") && (legacy || !in->front->http))
+        cancel(e);
+    return OWL_DISPATCH_ACCEPTED;
+}
+
+static int take_response(struct entry *e)
+{
+    struct owl_inbound *in = e->in;
+    e->status = in->session_state == OWL_SESSION_UNKNOWN ? 404 : 400;
+    if (in->session_state == OWL_SESSION_UNKNOWN)
+        return owl_fail(&e->err, OWL_ENOTFOUND, "session not found: initialize again");
+    if (!in->session)
+        return owl_fail(&e->err, OWL_EREQUEST,
+                        "a response, but nothing was asked: responses belong to a session");
+    if (!owl_ask_answer(&in->front->server->host, in->session, &e->msg))
+        OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch", "nobody waits for response %.*s",
+                (int)e->msg.id.n, e->msg.id.p ? e->msg.id.p : "");
+    return 0;
+}
+
+static int start_call(struct entry *e, struct owl_call **ret)
+{
+    struct owl_inbound *in = e->in;
+    bool legacy = e->class.era == OWL_ERA_LEGACY;
+    struct owl_call_init init = {
+        .host = &in->front->server->host,
+        .reactor = in->front->reactor,
+        .arena = in->arena,
+        .sink = &in->front->sink,
+        .msg = &e->msg,
+        .meta = &e->meta,
+        .rev = e->class.rev,
+        .session = legacy ? in->session : NULL,
+        .method = e->method,
+        .scope = in->scope,
+    };
+    struct owl_call *c = owl_call_new(&init);
+    if (!c) {
+        e->status = 503;
+        return owl_fail(&e->err, OWL_ENOMEM, NULL);
+    }
+    in->arena = NULL;
+    *ret = c;
+    return 0;
+}
+
+/* Everything before the call exists. 0 and *ret_call, 0 without a call (nothing to answer), or the error in e->err. */
+static int admit(struct entry *e, owl_str proved, struct owl_call **ret_call)
+{
+    struct owl_inbound *in = e->in;
+    struct owl_server *s = in->front->server;
+    e->status = 400;
+    int rc = owl_rpc_read(in->arena, proved, &e->msg, &e->err);
+    if (rc != 0)
+        return rc;
+    if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)
+        return take_response(e);
+    rc = owl_mcp_meta_read(in->arena, e->msg.params, &e->meta, &e->err);
+    if (rc == 0)
+        rc = classify(e);
+    if (rc != 0)
+        return rc;
+    if (e->msg.kind == OWL_RPC_NOTIFICATION) {
+        take_notification(e);
+        return 0;
+    }
+    e->method = owl_map_get(&s->methods, e->msg.method);
+    if (e->class.era == OWL_ERA_MODERN && (rc = check_modern(e)) != 0)
+        return rc;
+    return start_call(e, ret_call);
+}
+
+static enum owl_dispatched dispatch_one(struct owl_inbound *in, owl_str proved,
+                                        struct owl_call **ret_call, struct owl_buf *out, int *status)
+{
+    struct entry e = {.in = in};
+    struct owl_call *c = NULL;
+    if (admit(&e, proved, &c) != 0)
+        return e.msg.kind == OWL_RPC_NOTIFICATION && e.msg.method.p && !in->front->http
+                   ? OWL_DISPATCH_ACCEPTED /* a notification gets no answer, not even a refusal */
+                   : refuse(&e, out, status);
+    if (!c)
+        return OWL_DISPATCH_ACCEPTED;
+    if (ret_call)
+        *ret_call = c;
+    owl_call_run(c);
+    return OWL_DISPATCH_CALL;
+}
+
+/* ---- batches ---- */
+
+/* Collects the responses of a batch; the front gets them as one array. */
+struct batch {
+    struct owl_front front; /* the sink of the members' calls */
+    struct owl_front *outer;
+    size_t left;
+    struct owl_buf out;
+};
+
+static void batch_add(struct batch *b, owl_str message)
+{
+    if (!message.n)
+        return;
+    owl_buf_putc(&b->out, b->out.n ? ',' : '[');
+    owl_buf_puts(&b->out, message);
+}
+
+static void batch_done(struct batch *b)
+{
+    if (--b->left)
+        return;
+    if (b->out.n) {
+        owl_buf_putc(&b->out, ']');
+        if (b->out.rc == 0)
+            b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), 200);
+    }
+    owl_buf_done(&b->out);
+    owl_free(b);
+}
+
+static void batch_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
+{
+    struct batch *b = OWL_CONTAINER(sink, struct batch, front.sink);
+    b->outer->sink.ops->send(&b->outer->sink, c, message);
+}
+
+static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
+{
+    (void)c;
+    (void)status;
+    struct batch *b = OWL_CONTAINER(sink, struct batch, front.sink);
+    batch_add(b, message);
+    batch_done(b);
+}
+
+static const struct owl_sink_ops batch_ops = {.send = batch_send, .respond = batch_respond};
+
+/* One member, in an arena of its own because its call lives on its own. */
+static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_str text)
+{
+    struct owl_inbound one = *in;
+    struct owl_buf out;
+    int status;
+    owl_buf_init(&out, 64 * 1024);
+    one.front = &b->front;
+    one.arena = owl_arena_new(0);
+    char *copy = one.arena ? owl_arena_dup(one.arena, text) : NULL;
+    enum owl_dispatched d = OWL_DISPATCH_REFUSED;
+    if (!copy) {
+        owl_rpc_error(&out, (owl_str){NULL, 0}, owl_err_info(OWL_ENOMEM)->rpc_code,
+                      owl_str_of(owl_err_info(OWL_ENOMEM)->text), (owl_str){NULL, 0});
+    } else if (owl_span_str_eq(owl_span_get(text, "method"), OWL_STR("initialize"))) {
+        owl_rpc_error(&out, owl_span_get(text, "id"), -32600,
+                      OWL_STR("initialize must not be part of a batch"), (owl_str){NULL, 0});
+    } else {
+        d = dispatch_one(&one, (owl_str){copy, text.n}, NULL, &out, &status);
+    }
+    if (d == OWL_DISPATCH_REFUSED)
+        batch_add(b, owl_buf_str(&out));
+    if (d != OWL_DISPATCH_CALL)
+        batch_done(b);
+    owl_buf_done(&out);
+    owl_arena_free(one.arena);
+}
+
+static size_t count_members(owl_str array)
+{
+    size_t n = 0;
+    struct owl_span_iter it = owl_span_iter(array);
+    for (struct owl_span s; owl_span_next(&it, &s);)
+        n++;
+    return n;
+}
+
+static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array)
+{
+    struct batch *b = owl_calloc(1, sizeof *b);
+    if (!b)
+        return OWL_DISPATCH_ACCEPTED;
+    b->front = *in->front;
+    b->front.sink.ops = &batch_ops;
+    b->outer = in->front;
+    owl_buf_init(&b->out, in->front->server->host.max_result_bytes);
+    b->left = count_members(array) + 1; /* ours, so that it stays until all have begun */
+    struct owl_span_iter it = owl_span_iter(array);
+    for (struct owl_span s; owl_span_next(&it, &s);)
+        dispatch_member(b, in, s.value);
+    batch_done(b);
+    return OWL_DISPATCH_CALL;
+}
+
+static const char *batch_refusal(const struct owl_inbound *in, owl_str array)
+{
+    if (!in->allow_batch)
+        return "batches are not part of this protocol revision: send one message at a time";
+    size_t n = count_members(array);
+    return n == 0 ? "an empty batch" : n > MAX_BATCH ? "a batch of more than 100 messages" : NULL;
+}
+
+enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
+                                 struct owl_buf *out, int *status)
+{
+    struct entry e = {.in = in, .status = 400};
+    const char *no_batch = NULL;
+    enum owl_dispatched d;
+    owl_buf_reset(out);
+    int rc = owl_json_scan(in->text, OWL_JSON_DEPTH, &e.err);
+    if (rc == 0 && owl_span_is_array(owl_str_trim(in->text)))
+        no_batch = batch_refusal(in, in->text);
+    if (no_batch)
+        rc = owl_fail(&e.err, OWL_EREQUEST, "%s", no_batch);
+    if (rc != 0)
+        d = refuse(&e, out, status);
+    else if (owl_span_is_array(owl_str_trim(in->text)))
+        d = dispatch_batch(in, in->text);
+    else
+        d = dispatch_one(in, in->text, ret_call, out, status);
+    owl_arena_free(in->arena);
+    in->arena = NULL;
+    return d;
+}

@@ -1,0 +1,348 @@
+/* server/http.c - the HTTP front: /mcp for every revision.
+ *
+ * Threads: the reactor of the connection. POST: one message, answered as JSON, or as an event stream as soon as a
+ * notification comes before the answer. GET: the stream of a legacy session. DELETE: its end. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "codec/scan.h"
+#include "mcp/headers.h"
+#include "server/server.h"
+
+/* What hangs on a request until it is answered; the first member says how to let go. */
+struct hook {
+    void (*gone)(struct hook *h);
+};
+
+/* A POST whose call runs. Lives in the call's arena. */
+struct exchange {
+    struct hook hook;
+    struct owl_front front;
+    struct owl_http_req *req; /* NULL once answered or gone */
+    struct owl_call *call;
+    struct owl_session *opened; /* made by this `initialize`: counted until the answer */
+    bool streaming;
+};
+
+/* ---- small answers ---- */
+
+static void reply_status(struct owl_http_req *req, int status, owl_str headers)
+{
+    struct owl_http_reply r = {.status = status, .headers = headers};
+    owl_http_reply(req, &r);
+}
+
+static void reply_json(struct owl_http_req *req, int status, owl_str body)
+{
+    struct owl_http_reply r = {.status = status, .content_type = "application/json", .body = body};
+    owl_http_reply(req, &r);
+}
+
+/* An HTTP error with a JSON-RPC error without id as its body. */
+static void reply_error(struct owl_server *s, struct owl_http_req *req, int status, const char *text)
+{
+    struct owl_buf *b = &owl_host_local(&s->host, owl_http_reactor(req))->out;
+    owl_buf_reset(b);
+    owl_rpc_error(b, (owl_str){NULL, 0}, -32600, owl_str_of(text), (owl_str){NULL, 0});
+    OWL_LOG(&s->log, OWL_LEVEL_INFO, "http", "%d: %s", status, text);
+    reply_json(req, status, owl_buf_str(b));
+}
+
+/* ---- POST: the exchange as a sink ---- */
+
+static void put_event(struct owl_buf *b, owl_str message)
+{
+    owl_buf_puts(b, OWL_STR("data: "));
+    owl_buf_puts(b, message);
+    owl_buf_puts(b, OWL_STR("\n\n"));
+}
+
+static int write_event(struct owl_http_req *req, owl_str message)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, message.n + 64);
+    put_event(&b, message);
+    int rc = b.rc ? b.rc : owl_http_stream_write(req, owl_buf_str(&b));
+    owl_buf_done(&b);
+    return rc;
+}
+
+static void exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
+{
+    struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
+    (void)c;
+    if (!x->req || !x->front.can_send)
+        return;
+    if (!x->streaming)
+        owl_http_stream_begin(x->req, OWL_STR(""));
+    x->streaming = true;
+    OWL_IGNORE(write_event(x->req, message)); /* a reader that is too slow is dropped: `gone` follows */
+}
+
+static void exchange_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
+{
+    struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
+    struct owl_http_req *req = x->req;
+    (void)c;
+    x->req = NULL;
+    x->call = NULL;
+    if (req && x->streaming) {
+        if (message.n)
+            OWL_IGNORE(write_event(req, message)); /* as above */
+        owl_http_stream_end(req);
+    } else if (req && !message.n) {
+        reply_status(req, status, OWL_STR(""));
+    } else if (req) {
+        char header[128];
+        struct owl_http_reply r = {status, "application/json", OWL_STR(""), message};
+        if (x->opened) {
+            owl_str id = owl_session_id(x->opened);
+            int n = snprintf(header, sizeof header, "Mcp-Session-Id: %.*s\r\n", (int)id.n, id.p);
+            r.headers = (owl_str){header, (size_t)n};
+        }
+        owl_http_reply(req, &r);
+    }
+    owl_session_aunref(x->opened);
+    x->opened = NULL;
+}
+
+static const struct owl_sink_ops exchange_ops = {.send = exchange_send,
+                                                 .respond = exchange_respond};
+
+static void exchange_adopt(struct owl_front *f, struct owl_session *s)
+{
+    struct exchange *x = OWL_CONTAINER(f, struct exchange, front);
+    x->opened = owl_session_aref(s);
+}
+
+/* The client has hung up. A modern one has cancelled by that; a legacy one has not. */
+static void exchange_gone(struct hook *h)
+{
+    struct exchange *x = OWL_CONTAINER(h, struct exchange, hook);
+    struct owl_call *c = x->call;
+    x->req = NULL;
+    if (c && c->codec->era == OWL_ERA_MODERN)
+        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* just completed: its answer is dropped */
+}
+
+/* ---- POST ---- */
+
+static bool accepts(struct owl_http_req *req, const char *type)
+{
+    owl_str accept = owl_http_header(req, "accept"), part;
+    if (!accept.p)
+        return true;
+    owl_str wanted = owl_str_of(type);
+    const char *slash = strchr(type, '/');
+    while (owl_str_split(&accept, ',', &part)) {
+        owl_str range;
+        if (!owl_str_split(&part, ';', &range))
+            continue;
+        range = owl_str_trim(range);
+        owl_str group = {type, (size_t)(slash - type) + 1};
+        if (owl_str_ieq(range, wanted) || owl_str_is(range, "*/*") ||
+            (range.n == group.n + 1 && range.p[group.n] == '*' &&
+             owl_str_ieq((owl_str){range.p, group.n}, group)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_json(struct owl_http_req *req)
+{
+    owl_str type = owl_http_header(req, "content-type"), part;
+    return owl_str_split(&type, ';', &part) &&
+           owl_str_ieq(owl_str_trim(part), OWL_STR("application/json"));
+}
+
+/* The session that the request names: counted in in->session. */
+static void find_session(struct owl_server *s, struct owl_http_req *req, struct owl_inbound *in)
+{
+    owl_str id = owl_http_header(req, "mcp-session-id");
+    in->session = id.p ? owl_sessions_find(s->sessions, id) : NULL;
+    in->session_state = in->session ? OWL_SESSION_KNOWN
+                        : id.p      ? OWL_SESSION_UNKNOWN
+                                    : OWL_SESSION_NONE;
+}
+
+static void on_post(struct owl_server *s, struct owl_http_req *req)
+{
+    bool json = accepts(req, "application/json"), stream = accepts(req, "text/event-stream");
+    if (!is_json(req)) {
+        reply_error(s, req, 415, "Content-Type must be application/json");
+        return;
+    }
+    if (!json && !stream) {
+        reply_error(s, req, 406, "Accept must allow application/json or text/event-stream");
+        return;
+    }
+    struct owl_inbound in = {.text = owl_http_view(req)->body,
+                             .version = owl_http_header(req, "mcp-protocol-version"),
+                             .method = owl_http_header(req, "mcp-method"),
+                             .name = owl_http_header(req, "mcp-name")};
+    in.arena = owl_http_take_arena(req);
+    struct exchange *x = owl_arena_zalloc(in.arena, sizeof *x);
+    if (!x) {
+        reply_error(s, req, 503, "out of memory; try again later");
+        owl_arena_free(in.arena);
+        return;
+    }
+    x->hook.gone = exchange_gone;
+    x->front = (struct owl_front){{&exchange_ops}, s, owl_http_reactor(req), exchange_adopt, true, stream};
+    x->req = req;
+    in.front = &x->front;
+    owl_http_set_user(req, x);
+    find_session(s, req, &in);
+    in.scope = in.session;
+    struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;
+    int status = 400;
+    /* The call may be over, and the exchange with it, when this returns; unless it was refused or accepted: then there
+     * was no call, and the arena has gone with the exchange. */
+    enum owl_dispatched d = owl_dispatch(&in, &x->call, out, &status);
+    if (d == OWL_DISPATCH_REFUSED)
+        reply_json(req, status, owl_buf_str(out));
+    else if (d == OWL_DISPATCH_ACCEPTED)
+        reply_status(req, 202, OWL_STR(""));
+    owl_session_aunref(in.session);
+}
+
+/* ---- GET: the stream of a legacy session ---- */
+
+struct stream {
+    struct hook hook;
+    struct owl_sub sub;
+    struct owl_http_req *req;
+};
+
+static void stream_free(struct stream *st)
+{
+    owl_subs_remove(&st->sub);
+    owl_session_release(st->sub.session);
+    owl_session_aunref(st->sub.session);
+    owl_free(st);
+}
+
+static void stream_gone(struct hook *h)
+{
+    stream_free(OWL_CONTAINER(h, struct stream, hook));
+}
+
+static void stream_send(struct owl_sub *sub, owl_str message)
+{
+    struct stream *st = OWL_CONTAINER(sub, struct stream, sub);
+    OWL_IGNORE(write_event(st->req, message)); /* a reader that is too slow is dropped: `gone` follows */
+}
+
+static void stream_end(struct owl_sub *sub)
+{
+    struct stream *st = OWL_CONTAINER(sub, struct stream, sub);
+    owl_http_stream_end(st->req);
+    stream_free(st);
+}
+
+/* The session that GET and DELETE are about, counted; or an error reply. */
+static struct owl_session *require_session(struct owl_server *s, struct owl_http_req *req)
+{
+    struct owl_inbound in = {.session = NULL};
+    find_session(s, req, &in);
+    if (in.session_state == OWL_SESSION_NONE)
+        reply_error(s, req, 400, "Mcp-Session-Id is missing: GET and DELETE belong to a session");
+    else if (in.session_state == OWL_SESSION_UNKNOWN)
+        reply_error(s, req, 404, "session not found: initialize again");
+    return in.session;
+}
+
+static void on_get(struct owl_server *s, struct owl_http_req *req)
+{
+    if (!owl_http_header(req, "accept").p || !accepts(req, "text/event-stream")) {
+        reply_error(s, req, 406, "GET opens an event stream: Accept must be text/event-stream");
+        return;
+    }
+    struct owl_session *session = require_session(s, req);
+    if (!session)
+        return;
+    struct stream *st = owl_calloc(1, sizeof *st);
+    if (!st) {
+        owl_session_aunref(session);
+        reply_error(s, req, 503, "out of memory; try again later");
+        return;
+    }
+    st->hook.gone = stream_gone;
+    st->req = req;
+    st->sub.session = session;
+    st->sub.send = stream_send;
+    st->sub.end = stream_end;
+    st->sub.stream = owl_session_open_stream(session);
+    owl_session_hold(session);
+    owl_http_set_user(req, st);
+    owl_subs_add(s, owl_http_reactor(req), &st->sub);
+    owl_http_stream_begin(req, OWL_STR(""));
+    OWL_IGNORE(owl_http_stream_write(req, OWL_STR(":\n\n"))); /* headers go out now */
+    owl_subs_prune(s); /* a stream that this one replaces ends */
+}
+
+static void on_delete(struct owl_server *s, struct owl_http_req *req)
+{
+    struct owl_session *session = require_session(s, req);
+    if (!session)
+        return;
+    OWL_IGNORE(owl_sessions_end(s->sessions, owl_session_id(session))); /* ended twice is ended */
+    owl_session_aunref(session);
+    owl_subs_prune(s);
+    reply_status(req, 200, OWL_STR(""));
+}
+
+/* ---- routing ---- */
+
+#define ALLOW "Allow: GET, POST, DELETE, OPTIONS\r\n"
+
+static void route(struct owl_server *s, struct owl_http_req *req)
+{
+    const struct owl_http_view *v = owl_http_view(req);
+    switch (v->method) {
+    case OWL_HTTP_POST:
+        on_post(s, req);
+        break;
+    case OWL_HTTP_GET:
+        on_get(s, req);
+        break;
+    case OWL_HTTP_DELETE:
+        on_delete(s, req);
+        break;
+    case OWL_HTTP_OPTIONS:
+        reply_status(req, 204, OWL_STR(ALLOW));
+        break;
+    case OWL_HTTP_HEAD:
+    case OWL_HTTP_OTHER:
+        reply_status(req, 405, OWL_STR(ALLOW));
+        break;
+    }
+}
+
+static void on_request(void *user, struct owl_http_req *req)
+{
+    struct owl_server *s = user;
+    const struct owl_http_view *v = owl_http_view(req);
+    owl_str allowed = owl_str_of(s->allow_hosts);
+    if (!owl_mcp_host_allowed(owl_http_header(req, "host"), allowed))
+        reply_error(s, req, 403, "this Host is not served here (DNS rebinding protection)");
+    else if (!owl_mcp_origin_allowed(owl_http_header(req, "origin"), allowed))
+        reply_error(s, req, 403, "requests from this Origin are not allowed");
+    else if (!owl_str_is(v->path, "/mcp"))
+        reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
+    else if (owl_server_local(s, owl_http_reactor(req))->draining)
+        reply_error(s, req, 503, "the server is stopping; try again");
+    else
+        route(s, req);
+}
+
+static void on_gone(void *user, struct owl_http_req *req)
+{
+    (void)user;
+    struct hook *h = owl_http_user(req);
+    if (h)
+        h->gone(h);
+}
+
+const struct owl_http_ops owl_http_front_ops = {.request = on_request, .gone = on_gone};

@@ -1,0 +1,334 @@
+/* server/run.c - start, serve, drain, stop.
+ *
+ * Stopping, in order, each reactor on its own: no new connections, streams end, running calls get GRACE_MS and are then
+ * ended with a retryable error; when the last call has ended, connections get a moment to send what is queued, and are
+ * closed. The last reactor to get there stops the runtime. */
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "server/server.h"
+
+enum { GRACE_MS = 4000, LINGER_MS = 900, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
+
+/* ---- where to serve ---- */
+
+int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
+{
+    if (!address || !*address)
+        return owl_fail(reterr, OWL_EINVAL, "listen: an address such as 127.0.0.1:8080 is needed");
+    if (atomic_load(&s->phase) != OWL_PHASE_NEW)
+        return owl_fail(reterr, OWL_ESTATE, "listen: the server has been started");
+    size_t n = strlen(address) + 1;
+    struct owl_address *a = owl_calloc(1, sizeof *a + n);
+    if (!a)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    memcpy(a->text, address, n);
+    struct owl_address **end = &s->addresses;
+    while (*end)
+        end = &(*end)->next;
+    *end = a;
+    return 0;
+}
+
+int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr)
+{
+    if (in_fd < 0 || out_fd < 0)
+        return owl_fail(reterr, OWL_EINVAL, "serve_fds: two open descriptors are needed");
+    if (atomic_load(&s->phase) != OWL_PHASE_NEW || s->stdio_in >= 0)
+        return owl_fail(reterr, OWL_ESTATE, "serve_fds: one pair, before the start");
+    s->stdio_in = in_fd;
+    s->stdio_out = out_fd;
+    return 0;
+}
+
+int owl_server_port(const owl_server *s)
+{
+    return s->addresses && s->addresses->listener ? owl_listener_port(s->addresses->listener) : 0;
+}
+
+/* ---- stopping, on each reactor ---- */
+
+static void on_wake_closed(uv_handle_t *h)
+{
+    struct owl_server *s = h->data;
+    atomic_store(&s->wake_open, false);
+}
+
+static void reactor_ended(struct owl_server_local *l)
+{
+    struct owl_server *s = l->server;
+    l->ended = true;
+    owl_timer_stop(&l->timer);
+    if (s->http)
+        owl_http_close(s->http, l->reactor);
+    if (owl_reactor_index(l->reactor) == 0) {
+        owl_stdio_peer_close(s);
+        owl_timer_stop(&s->sweep);
+        uv_close((uv_handle_t *)&s->wake, on_wake_closed);
+    }
+    if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->host.runtime))
+        owl_runtime_stop(s->host.runtime);
+}
+
+/* Connections that still send their last answer get a moment. */
+static void on_linger(struct owl_timer *t)
+{
+    struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
+    l->waited_ms += LINGER_STEP_MS;
+    if (owl_reactor_load(l->reactor) == 0 || l->waited_ms >= LINGER_MS) {
+        reactor_ended(l);
+        return;
+    }
+    owl_timer_start(l->reactor, t, LINGER_STEP_MS);
+}
+
+static void on_idle(struct owl_host_local *h)
+{
+    struct owl_server_local *l = h->idle_data;
+    h->on_idle = NULL;
+    owl_timer_stop(&l->timer);
+    owl_timer_init(&l->timer, on_linger);
+    owl_timer_start(l->reactor, &l->timer, owl_reactor_load(l->reactor) ? LINGER_STEP_MS : 0);
+}
+
+static void on_grace_over(struct owl_timer *t)
+{
+    struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
+    owl_host_end_calls(owl_host_local(&l->server->host, l->reactor), OWL_ECLOSED);
+}
+
+static void on_drain(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct owl_server_local *l = OWL_CONTAINER(m, struct owl_server_local, drain);
+    struct owl_server *s = l->server;
+    struct owl_host_local *h = owl_host_local(&s->host, r);
+    l->draining = true;
+    for (struct owl_address *a = s->addresses; a; a = a->next)
+        owl_listener_stop(a->listener, r);
+    owl_subs_end(s, r);
+    if (s->http)
+        owl_http_drain(s->http, r);
+    h->idle_data = l;
+    if (h->n_calls == 0) {
+        on_idle(h);
+        return;
+    }
+    h->on_idle = on_idle;
+    owl_timer_init(&l->timer, on_grace_over);
+    owl_timer_start(r, &l->timer, GRACE_MS);
+}
+
+static void begin_stop(struct owl_server *s)
+{
+    int running = OWL_PHASE_RUNNING;
+    if (!atomic_compare_exchange_strong(&s->phase, &running, OWL_PHASE_STOPPING))
+        return;
+    for (unsigned i = 0; i < owl_runtime_count(s->host.runtime); i++) {
+        s->local[i].drain.run = on_drain;
+        bool posted = owl_post(s->local[i].reactor, &s->local[i].drain);
+        OWL_ASSERT(posted); /* mailboxes close after every reactor has drained */
+    }
+}
+
+static void on_wake(uv_async_t *h)
+{
+    struct owl_server *s = h->data;
+    if (atomic_load(&s->stop_asked))
+        begin_stop(s);
+}
+
+void owl_server_stop(owl_server *s)
+{
+    atomic_store(&s->stop_asked, true);
+    if (atomic_load(&s->wake_open))
+        uv_async_send(&s->wake); /* safe in a signal handler */
+}
+
+/* ---- starting ---- */
+
+static void on_sweep(struct owl_timer *t)
+{
+    struct owl_server *s = OWL_CONTAINER(t, struct owl_server, sweep);
+    unsigned every = s->session_idle_ms / 10;
+    if (owl_sessions_sweep(s->sessions, owl_now_ms()))
+        owl_subs_prune(s);
+    owl_timer_start(owl_runtime_at(s->host.runtime, 0), t,
+                    every < 100 ? 100 : every > 60000 ? 60000 : every);
+}
+
+static void ref_snapshot(void *snap)
+{
+    owl_snapshot_aref(snap);
+}
+
+static void unref_snapshot(void *snap)
+{
+    owl_snapshot_aunref(snap);
+}
+
+static int make_runtime(struct owl_server *s, owl_error *reterr)
+{
+    /* One client on a pipe keeps one reactor busy at most. */
+    bool only_stdio = s->stdio_in >= 0 && !s->addresses;
+    struct owl_runtime_options o = {.reactors = s->embedded || only_stdio ? 1 : s->reactors,
+                                    .workers = s->workers,
+                                    .max_queued_work = 10000,
+                                    .lag_warn_ms = s->log.fn ? LAG_WARN_MS : 0,
+                                    .embedded = s->embedded,
+                                    .log = &s->log};
+    int rc = owl_runtime_new(&o, &s->host.runtime, reterr);
+    if (rc != 0)
+        return rc;
+    unsigned n = owl_runtime_count(s->host.runtime);
+    struct owl_snapshot *snap = owl_registry_snapshot(s->registry);
+    s->local = owl_calloc(n, sizeof *s->local);
+    if (!snap || !s->local || owl_host_init(&s->host) != 0) {
+        owl_snapshot_aunref(snap);
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        s->local[i].server = s;
+        s->local[i].reactor = owl_runtime_at(s->host.runtime, i);
+        owl_list_init(&s->local[i].subs);
+        owl_timer_init(&s->local[i].timer, on_linger);
+    }
+    s->host.registry = owl_cell_new(s->host.runtime, snap, ref_snapshot, unref_snapshot);
+    if (s->host.registry)
+        return 0;
+    owl_snapshot_aunref(snap);
+    return owl_fail(reterr, OWL_ENOMEM, NULL);
+}
+
+static int open_listeners(struct owl_server *s, owl_error *reterr)
+{
+    struct owl_http_limits limits = {.body_bytes = s->max_body_bytes};
+    if (s->addresses &&
+        owl_http_new(s->host.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    for (struct owl_address *a = s->addresses; a; a = a->next) {
+        struct owl_listen_options o = {.address = owl_str_of(a->text),
+                                       .max = s->max_connections,
+                                       .accept = owl_http_accept,
+                                       .user = s->http};
+        int rc = owl_listener_open(s->host.runtime, &o, &a->listener, reterr);
+        if (rc != 0)
+            return rc;
+        if (!owl_listener_loopback(a->listener) && !s->allow_hosts)
+            return owl_fail(reterr, OWL_EINVAL,
+                            "%s is not a loopback address and nobody is authenticated here: name the "
+                            "hosts to serve in allow_hosts if that is meant",
+                            a->text);
+    }
+    return 0;
+}
+
+/* What a failed start has made. The server can only be freed afterwards. */
+static void undo_start(struct owl_server *s)
+{
+    for (struct owl_address *a = s->addresses; a; a = a->next) {
+        owl_listener_free(a->listener);
+        a->listener = NULL;
+    }
+    if (atomic_load(&s->wake_open))
+        uv_close((uv_handle_t *)&s->wake, on_wake_closed);
+    owl_stdio_peer_close(s);
+    if (s->host.runtime) {
+        owl_runtime_stop(s->host.runtime);
+        owl_runtime_join(s->host.runtime);
+    }
+    atomic_store(&s->phase, OWL_PHASE_STOPPED);
+}
+
+static int start(struct owl_server *s, owl_error *reterr)
+{
+    int fresh = OWL_PHASE_NEW;
+    if (!s->addresses && s->stdio_in < 0)
+        return owl_fail(reterr, OWL_ESTATE,
+                        "nowhere to serve: call owl_server_listen() or owl_server_serve_fds() first");
+    pthread_mutex_lock(&s->lock);
+    int rc = 0;
+    if (!atomic_compare_exchange_strong(&s->phase, &fresh, OWL_PHASE_RUNNING))
+        rc = owl_fail(reterr, OWL_ESTATE, "a server is started once");
+    pthread_mutex_unlock(&s->lock);
+    if (rc != 0)
+        return rc;
+    pthread_mutex_lock(&s->lock);
+    rc = make_runtime(s, reterr);
+    pthread_mutex_unlock(&s->lock);
+    if (rc == 0)
+        rc = open_listeners(s, reterr);
+    if (rc == 0 && uv_async_init(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)), &s->wake,
+                                 on_wake) != 0)
+        rc = owl_fail(reterr, OWL_EIO, "no descriptor for the wake-up handle");
+    if (rc == 0) {
+        s->wake.data = s;
+        atomic_store(&s->wake_open, true);
+        owl_timer_init(&s->sweep, on_sweep);
+        on_sweep(&s->sweep);
+    }
+    if (rc == 0 && s->stdio_in >= 0)
+        rc = owl_stdio_peer_open(s, reterr);
+    if (rc == 0)
+        rc = owl_runtime_start(s->host.runtime, reterr);
+    if (rc != 0) {
+        undo_start(s);
+        return rc;
+    }
+    if (atomic_load(&s->stop_asked))
+        uv_async_send(&s->wake); /* stopped before it had started */
+    return 0;
+}
+
+int owl_server_start(owl_server *s, owl_error *reterr)
+{
+    return start(s, reterr);
+}
+
+int owl_server_join(owl_server *s)
+{
+    int phase = atomic_load(&s->phase);
+    if (phase == OWL_PHASE_NEW)
+        return -OWL_ESTATE;
+    if (phase == OWL_PHASE_STOPPED)
+        return 0;
+    owl_runtime_join(s->host.runtime);
+    atomic_store(&s->phase, OWL_PHASE_STOPPED);
+    return 0;
+}
+
+int owl_server_run(owl_server *s, owl_error *reterr)
+{
+    int rc = owl_server_start(s, reterr);
+    return rc == 0 ? owl_server_join(s) : rc;
+}
+
+/* ---- in somebody else's loop ---- */
+
+int owl_server_fd(owl_server *s, owl_error *reterr)
+{
+    if (atomic_load(&s->phase) == OWL_PHASE_NEW) {
+        s->embedded = true;
+        int rc = start(s, reterr);
+        if (rc != 0)
+            return rc;
+    }
+    if (!s->embedded)
+        return owl_fail(reterr, OWL_ESTATE, "the server runs on threads of its own");
+    return uv_backend_fd(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)));
+}
+
+int owl_server_poll_ms(owl_server *s)
+{
+    if (!s->embedded || !s->host.runtime)
+        return -1;
+    return uv_backend_timeout(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)));
+}
+
+int owl_server_step(owl_server *s)
+{
+    if (!s->embedded || !s->host.runtime)
+        return -OWL_ESTATE;
+    return owl_runtime_step(s->host.runtime) ? 1 : 0;
+}

@@ -1,0 +1,399 @@
+/* server/server.c - an owl_server before it runs: options, and what it serves.
+ *
+ * Threads: any; the lock orders registration against the start. */
+#include "server/server.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+const struct owl_method *const owl_methods[] = {
+#define OWL_METHOD_ROW(sym) &owl_method_##sym,
+#include "tbl/methods.h"
+};
+const size_t owl_methods_count = OWL_COUNT(owl_methods);
+
+/* ---- options ---- */
+
+static unsigned or_default(unsigned v, unsigned d)
+{
+    return v ? v : d;
+}
+
+static size_t or_default_size(size_t v, size_t d)
+{
+    return v ? v : d;
+}
+
+static int read_options(const owl_server_options *in, owl_server_options *ret, owl_error *reterr)
+{
+    if (!in || in->size < offsetof(owl_server_options, title))
+        return owl_fail(reterr, OWL_EINVAL, "options.size is too small: use OWL_SERVER_OPTIONS");
+    memset(ret, 0, sizeof *ret);
+    memcpy(ret, in, in->size < sizeof *ret ? in->size : sizeof *ret);
+    if (!ret->name || !*ret->name)
+        return owl_fail(reterr, OWL_EINVAL, "options.name is missing");
+    if (!ret->version || !*ret->version)
+        return owl_fail(reterr, OWL_EINVAL, "options.version is missing");
+    if (ret->reactors > 256 || ret->workers > 4096)
+        return owl_fail(reterr, OWL_EINVAL, "options: at most 256 reactors and 4096 workers");
+    return 0;
+}
+
+static int copy_text(char **ret, const char *z, const char *what, owl_error *reterr)
+{
+    if (z && !owl_utf8_valid(owl_str_of(z)))
+        return owl_fail(reterr, OWL_EINVAL, "options.%s is not valid UTF-8", what);
+    *ret = owl_strdup(z);
+    return z && !*ret ? owl_fail(reterr, OWL_ENOMEM, NULL) : 0;
+}
+
+static int write_info(struct owl_server *s)
+{
+    owl_buf_init(&s->info, 64 * 1024);
+    owl_buf_putz(&s->info, "{\"name\":");
+    owl_json_quote(&s->info, owl_str_of(s->name));
+    owl_buf_putz(&s->info, ",\"version\":");
+    owl_json_quote(&s->info, owl_str_of(s->version));
+    if (s->title) {
+        owl_buf_putz(&s->info, ",\"title\":");
+        owl_json_quote(&s->info, owl_str_of(s->title));
+    }
+    owl_buf_putc(&s->info, '}');
+    s->host.server_info = owl_buf_str(&s->info);
+    return s->info.rc;
+}
+
+static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned n = cores > 0 ? (unsigned)cores : 1;
+    s->log = (struct owl_log){o->log, o->log_data, or_default(o->log_level, OWL_LEVEL_INFO)};
+    s->reactors = or_default(o->reactors, n);
+    s->workers = or_default(o->workers, n * 4 < 8 ? 8 : n * 4);
+    s->max_connections = or_default(o->max_connections, 10000);
+    s->max_body_bytes = or_default_size(o->max_body_bytes, 4u << 20);
+    s->session_idle_ms = or_default(o->session_idle_ms, 3600000);
+    s->revs = OWL_REV_ALL;
+    s->host.log = &s->log;
+    s->host.policy = &owl_policy_none;
+    s->host.timeout_ms = or_default(o->timeout_ms, 300000);
+    s->host.list_ttl_ms = o->list_ttl_ms;
+    s->host.max_result_bytes = or_default_size(o->max_result_bytes, 64u << 20);
+    s->registry = owl_registry_new(o->page_items);
+    s->sessions = owl_sessions_new(or_default(o->max_sessions, 10000), s->session_idle_ms);
+    if (!s->registry || !s->sessions)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    if (owl_state_key_init(&s->host.state_key, o->state_key) != 0)
+        return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
+    int rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
+    if (rc == 0)
+        rc = copy_text(&s->name, o->name, "name", reterr);
+    if (rc == 0)
+        rc = copy_text(&s->version, o->version, "version", reterr);
+    if (rc == 0)
+        rc = copy_text(&s->title, o->title, "title", reterr);
+    if (rc == 0)
+        rc = copy_text(&s->instructions, o->instructions, "instructions", reterr);
+    if (rc == 0)
+        rc = copy_text(&s->allow_hosts, o->allow_hosts, "allow_hosts", reterr);
+    if (rc == 0 && write_info(s) != 0)
+        rc = owl_fail(reterr, OWL_ENOMEM, NULL);
+    return rc;
+}
+
+static int add_methods(struct owl_server *s)
+{
+    int rc = 0;
+    for (size_t i = 0; i < owl_methods_count && rc == 0; i++) {
+        /* The map keeps pointers to mutable things elsewhere; descriptors are only read. */
+        union {
+            const struct owl_method *c;
+            void *p;
+        } m = {owl_methods[i]};
+        rc = owl_map_put(&s->methods, owl_str_of(m.c->name), m.p, NULL);
+    }
+    return rc;
+}
+
+owl_server *owl_call_server(owl_call *c)
+{
+    return owl_server_of(c);
+}
+
+int owl_server_new(const owl_server_options *options, owl_server **ret_server, owl_error *reterr)
+{
+    owl_server_options o;
+    int rc = read_options(options, &o, reterr);
+    if (rc != 0)
+        return rc;
+    struct owl_server *s = owl_calloc(1, sizeof *s);
+    if (!s)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    pthread_mutex_init(&s->lock, NULL);
+    owl_map_init(&s->methods);
+    s->stdio_in = s->stdio_out = -1;
+    rc = apply_options(s, &o, reterr);
+    if (rc == 0 && (rc = add_methods(s)) != 0)
+        owl_fail(reterr, OWL_ENOMEM, NULL);
+    if (rc != 0) {
+        owl_server_free(s);
+        return rc;
+    }
+    *ret_server = s;
+    return 0;
+}
+
+static void free_lists(struct owl_server *s)
+{
+    for (struct owl_custom *c; (c = s->customs);) {
+        s->customs = c->next;
+        if (c->free_data)
+            c->free_data(c->data);
+        owl_free(c->name);
+        owl_free(c);
+    }
+    for (struct owl_extension *e; (e = s->extensions);) {
+        s->extensions = e->next;
+        owl_free(e->id);
+        owl_free(e->settings);
+        owl_free(e);
+    }
+    for (struct owl_address *a; (a = s->addresses);) {
+        s->addresses = a->next;
+        owl_listener_free(a->listener);
+        owl_free(a);
+    }
+    for (struct owl_plugin_handle *p; (p = s->plugins);) {
+        s->plugins = p->next;
+        if (p->def->done)
+            p->def->done(s, p->data);
+        /* The object stays mapped: a kept call may still point into it. */
+        owl_free(p);
+    }
+}
+
+void owl_server_free(owl_server *s)
+{
+    if (!s)
+        return;
+    if (atomic_load(&s->phase) != OWL_PHASE_NEW && atomic_load(&s->phase) != OWL_PHASE_STOPPED) {
+        owl_server_stop(s);
+        OWL_IGNORE(owl_server_join(s)); /* it has been started: this cannot fail */
+    }
+    owl_host_done(&s->host);
+    owl_http_free(s->http);
+    owl_cell_free(s->host.registry);
+    owl_free(s->local);
+    owl_registry_free(s->registry);
+    free_lists(s);
+    owl_sessions_free(s->sessions);
+    owl_runtime_aunref(s->host.runtime);
+    owl_map_done(&s->methods);
+    owl_buf_done(&s->info);
+    owl_free(s->name);
+    owl_free(s->version);
+    owl_free(s->title);
+    owl_free(s->instructions);
+    owl_free(s->allow_hosts);
+    pthread_mutex_destroy(&s->lock);
+    owl_free(s);
+}
+
+/* ---- what to serve ---- */
+
+int owl_server_publish(struct owl_server *s, unsigned changes)
+{
+    pthread_mutex_lock(&s->lock); /* snapshots are published in the order in which they were taken */
+    struct owl_snapshot *snap = NULL;
+    bool running = s->host.registry != NULL;
+    if (running && (snap = owl_registry_snapshot(s->registry)))
+        owl_cell_publish(s->host.registry, snap);
+    pthread_mutex_unlock(&s->lock);
+    if (running && snap)
+        owl_subs_changed(s, changes);
+    return running && !snap ? -OWL_ENOMEM : 0;
+}
+
+static unsigned change_of(enum owl_kind kind)
+{
+    return kind == OWL_KIND_TOOL     ? OWL_CHANGED_TOOLS
+           : kind == OWL_KIND_PROMPT ? OWL_CHANGED_PROMPTS
+                                     : OWL_CHANGED_RESOURCES;
+}
+
+/* Takes the item, which keeps its kind although it may be gone afterwards. */
+static int put_item(struct owl_server *s, struct owl_item *item, owl_error *reterr)
+{
+    enum owl_kind kind = item->kind;
+    int rc = owl_registry_put(s->registry, item);
+    if (rc != 0) {
+        item->free_data = NULL; /* a failed registration leaves the data with the caller */
+        owl_item_aunref(item);
+        return owl_fail(reterr, -rc, NULL);
+    }
+    rc = owl_server_publish(s, change_of(kind));
+    return rc == 0 ? 0 : owl_fail(reterr, -rc, NULL);
+}
+
+int owl_server_add_tool(owl_server *s, const owl_tool *tool, owl_error *reterr)
+{
+    struct owl_item *item;
+    int rc = owl_item_tool(tool, &item, reterr);
+    return rc == 0 ? put_item(s, item, reterr) : rc;
+}
+
+int owl_server_add_resource(owl_server *s, const owl_resource *resource, owl_error *reterr)
+{
+    struct owl_item *item;
+    int rc = owl_item_resource(resource, &item, reterr);
+    return rc == 0 ? put_item(s, item, reterr) : rc;
+}
+
+int owl_server_add_prompt(owl_server *s, const owl_prompt *prompt, owl_error *reterr)
+{
+    struct owl_item *item;
+    int rc = owl_item_prompt(prompt, &item, reterr);
+    return rc == 0 ? put_item(s, item, reterr) : rc;
+}
+
+static int remove_item(struct owl_server *s, enum owl_kind kind, const char *key)
+{
+    int rc = owl_registry_remove(s->registry, kind, owl_str_of(key));
+    return rc == 0 ? owl_server_publish(s, change_of(kind)) : rc;
+}
+
+int owl_server_remove_tool(owl_server *s, const char *name)
+{
+    return remove_item(s, OWL_KIND_TOOL, name);
+}
+
+int owl_server_remove_resource(owl_server *s, const char *uri)
+{
+    return remove_item(s, uri && strchr(uri, '{') ? OWL_KIND_TEMPLATE : OWL_KIND_RESOURCE, uri);
+}
+
+int owl_server_remove_prompt(owl_server *s, const char *name)
+{
+    return remove_item(s, OWL_KIND_PROMPT, name);
+}
+
+int owl_server_resource_updated(owl_server *s, const char *uri)
+{
+    pthread_mutex_lock(&s->lock);
+    bool running = s->host.runtime != NULL;
+    pthread_mutex_unlock(&s->lock);
+    if (!uri)
+        return -OWL_EINVAL;
+    return running ? owl_subs_updated(s, owl_str_of(uri)) : 0;
+}
+
+/* ---- beyond the core protocol ---- */
+
+static enum owl_verdict resolve_custom(struct owl_call *c)
+{
+    /* Every custom method is embedded in its struct owl_custom. */
+    const struct owl_custom *m =
+        (const void *)((const char *)c->method - offsetof(struct owl_custom, method));
+    c->handler = m->handler;
+    c->handler_data = m->data;
+    c->handler_flags = m->flags;
+    if (m->timeout_ms && m->timeout_ms < c->host->timeout_ms)
+        atomic_store(&c->deadline_ms, owl_now_ms() + m->timeout_ms);
+    return OWL_NEXT;
+}
+
+int owl_server_add_method(owl_server *s, const owl_method_def *in, owl_error *reterr)
+{
+    owl_method_def def = {0};
+    if (!in || in->size < offsetof(owl_method_def, data))
+        return owl_fail(reterr, OWL_EINVAL, "method.size is too small");
+    memcpy(&def, in, in->size < sizeof def ? in->size : sizeof def);
+    if (!def.name || !*def.name || strlen(def.name) > OWL_RPC_METHOD_BYTES || !def.handler)
+        return owl_fail(reterr, OWL_EINVAL, "a method needs a name and a handler");
+    if (atomic_load(&s->phase) != OWL_PHASE_NEW)
+        return owl_fail(reterr, OWL_ESTATE, "methods are added before the start");
+    if (owl_map_get(&s->methods, owl_str_of(def.name)))
+        return owl_fail(reterr, OWL_EEXISTS, "the method %s exists", def.name);
+    struct owl_custom *m = owl_calloc(1, sizeof *m);
+    char *name = owl_strdup(def.name);
+    if (!m || !name || owl_map_put(&s->methods, owl_str_of(name), m, NULL) != 0) {
+        owl_free(m);
+        owl_free(name);
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    }
+    m->name = name;
+    m->method = (struct owl_method){.name = name,
+                                    .eras = OWL_IN_BOTH,
+                                    .flags = def.flags & OWL_CACHEABLE ? OWL_M_CACHEABLE : 0,
+                                    .resolve = resolve_custom};
+    m->handler = def.handler;
+    m->data = def.data;
+    m->free_data = def.free_data;
+    m->flags = def.flags;
+    m->timeout_ms = def.timeout_ms;
+    m->next = s->customs;
+    s->customs = m;
+    return 0;
+}
+
+int owl_server_add_extension(owl_server *s, const char *id, const char *settings, owl_error *reterr)
+{
+    owl_str text = owl_str_trim(owl_str_of(settings ? settings : "{}"));
+    if (!id || !strchr(id, '/') || !owl_utf8_valid(owl_str_of(id)))
+        return owl_fail(reterr, OWL_EINVAL, "an extension id has the form vendor.prefix/name");
+    if (owl_json_scan(text, 64, reterr) != 0 || text.p[0] != '{')
+        return owl_fail(reterr, OWL_EINVAL, "the settings of %s are no JSON object", id);
+    if (atomic_load(&s->phase) != OWL_PHASE_NEW)
+        return owl_fail(reterr, OWL_ESTATE, "extensions are declared before the start");
+    struct owl_extension *e = owl_calloc(1, sizeof *e);
+    struct owl_buf b;
+    owl_buf_init(&b, 1 << 20);
+    owl_json_compact(&b, text);
+    if (!e || b.rc != 0 || !(e->id = owl_strdup(id)) || !(e->settings = owl_strndup(b.p, b.n))) {
+        owl_free(e ? e->id : NULL);
+        owl_free(e);
+        owl_buf_done(&b);
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    }
+    owl_buf_done(&b);
+    e->next = s->extensions;
+    s->extensions = e;
+    return 0;
+}
+
+int owl_server_load_plugin(owl_server *s, const char *path, const char *config, owl_error *reterr)
+{
+    void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!handle)
+        return owl_fail(reterr, OWL_EIO, "%s", path ? dlerror() : "a plugin needs a path");
+    const owl_plugin_def *def = dlsym(handle, "owl_plugin");
+    int rc = 0;
+    if (!def)
+        rc = owl_fail(reterr, OWL_EINVAL, "%s exports no owl_plugin", path);
+    else if (def->abi != OWL_PLUGIN_ABI)
+        rc = owl_fail(reterr, OWL_EVERSION, "%s has plugin ABI %u, this library has %u", path,
+                      def->abi, OWL_PLUGIN_ABI);
+    struct owl_plugin_handle *p = rc == 0 ? owl_calloc(1, sizeof *p) : NULL;
+    if (rc == 0 && !p)
+        rc = owl_fail(reterr, OWL_ENOMEM, NULL);
+    if (rc == 0)
+        rc = def->init(s, config, &p->data, reterr);
+    if (rc != 0) {
+        owl_free(p);
+        dlclose(handle);
+        return rc;
+    }
+    p->handle = handle;
+    p->def = def;
+    pthread_mutex_lock(&s->lock);
+    p->next = s->plugins;
+    s->plugins = p;
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}

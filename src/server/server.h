@@ -1,0 +1,178 @@
+/* server/server.h - the inside of owl_server: what its fronts and methods share.
+ * Layer: server. Threads: see each part.
+ *
+ * A front (http.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is their sink. */
+#ifndef OWL_SERVER_SERVER_H
+#define OWL_SERVER_SERVER_H
+
+#include <owlclaw/server.h>
+
+#include "call/call.h"
+#include "mcp/classify.h"
+#include "reactor/listen.h"
+#include "transport/http1.h"
+#include "transport/stdio.h"
+
+/* ---- fronts ---- */
+
+/* A sink of this layer. */
+struct owl_front {
+    struct owl_sink sink;
+    struct owl_server *server;
+    struct owl_reactor *reactor;
+    /* `initialize` has made a session: the front keeps it. */
+    void (*adopt)(struct owl_front *f, struct owl_session *s);
+    bool http;
+    bool can_send; /* messages before the response reach the client */
+};
+
+/* One message or batch from a peer, with what the transport knows of it. */
+struct owl_inbound {
+    struct owl_front *front;
+    struct owl_arena *arena; /* holds text; taken by owl_dispatch() */
+    owl_str text;
+    owl_str version, method, name; /* HTTP headers, or absent */
+    struct owl_session *session;   /* borrowed; NULL if none or unknown */
+    enum owl_session_state session_state;
+    const void *scope; /* within which ids name calls; NULL: cancelled by other means */
+    bool allow_batch;
+};
+
+enum owl_dispatched {
+    OWL_DISPATCH_CALL,     /* a call answers through the front; it may have done so already */
+    OWL_DISPATCH_ACCEPTED, /* a notification or a response: no answer */
+    OWL_DISPATCH_REFUSED   /* *out holds the error response, *status its HTTP status */
+};
+/* @p status and @p out (reset before) are used for OWL_DISPATCH_REFUSED. @p ret_call (may be NULL) is set before the call
+ * runs, so that the front can tell it that the peer has gone. */
+enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
+                                 struct owl_buf *out, int *status);
+
+/* ---- subscribers: streams that hear of changes ---- */
+
+/* Lives on one reactor. */
+struct owl_sub {
+    struct owl_list node;
+    struct owl_session *session; /* legacy: counted */
+    struct owl_call *call;       /* modern: the listen call */
+    unsigned changes;            /* modern: OWL_CHANGED_* that it asked for */
+    const owl_str *uris;         /* modern: resources that it asked for */
+    size_t n_uris;
+    uint64_t stream; /* legacy HTTP: which stream of its session this is */
+    void (*send)(struct owl_sub *s, owl_str message);
+    void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
+};
+void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub);
+void owl_subs_remove(struct owl_sub *sub);
+/* [any] Tell all subscribers, debounced by a few milliseconds. */
+void owl_subs_changed(struct owl_server *s, unsigned changes);
+/* [any] The resource has changed. */
+OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
+/* [any] End the streams of sessions that have ended. */
+void owl_subs_prune(struct owl_server *s);
+/* On @p r: end all of them. */
+void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
+
+/* ---- the server ---- */
+
+enum owl_phase { OWL_PHASE_NEW, OWL_PHASE_RUNNING, OWL_PHASE_STOPPING, OWL_PHASE_STOPPED };
+
+struct owl_server_local { /* a reactor's own part */
+    struct owl_server *server;
+    struct owl_reactor *reactor;
+    struct owl_list subs;
+    struct owl_timer timer; /* grace, then the wait for connections to close */
+    struct owl_msg drain;
+    bool draining, ended;
+    unsigned waited_ms;
+};
+
+struct owl_address {
+    struct owl_address *next;
+    struct owl_listener *listener;
+    char text[];
+};
+
+struct owl_extension {
+    struct owl_extension *next;
+    char *id, *settings;
+};
+
+struct owl_custom { /* a method of the program's own */
+    struct owl_method method;
+    struct owl_custom *next;
+    char *name;
+    owl_handler_fn handler;
+    void *data;
+    void (*free_data)(void *);
+    unsigned flags, timeout_ms;
+};
+
+struct owl_plugin_handle {
+    struct owl_plugin_handle *next;
+    void *handle;
+    const owl_plugin_def *def;
+    void *data;
+};
+
+struct owl_server {
+    struct owl_host host;
+    struct owl_log log;
+    atomic_int phase;      /* enum owl_phase */
+    pthread_mutex_t lock;  /* registration against start */
+    char *name, *version, *title, *instructions, *allow_hosts;
+    struct owl_buf info; /* serverInfo */
+    unsigned revs;
+    unsigned reactors, workers, max_connections;
+    size_t max_body_bytes;
+    unsigned session_idle_ms;
+    struct owl_registry *registry;
+    struct owl_map methods; /* name → const struct owl_method */
+    struct owl_custom *customs;
+    struct owl_extension *extensions;
+    struct owl_plugin_handle *plugins;
+    struct owl_sessions *sessions;
+    struct owl_http *http;
+    struct owl_address *addresses;
+    struct owl_stdio_peer *stdio; /* server/stdio.c; at most one */
+    int stdio_in, stdio_out;      /* -1: none */
+    struct owl_server_local *local;
+    atomic_uint n_ended; /* reactors that have nothing left to do */
+    uv_async_t wake;     /* on reactor 0: owl_server_stop() from a signal handler */
+    atomic_bool wake_open, stop_asked;
+    struct owl_timer sweep; /* on reactor 0: expired sessions */
+    struct owl_timer tell;  /* on reactor 0: debounced changes */
+    atomic_uint changed;
+    bool embedded;
+};
+
+extern const struct owl_method *const owl_methods[];
+extern const size_t owl_methods_count;
+#define OWL_METHOD_ROW(sym) extern const struct owl_method owl_method_##sym;
+#include "tbl/methods.h"
+
+static inline struct owl_server *owl_server_of(const struct owl_call *c)
+{
+    return OWL_CONTAINER(c->host, struct owl_server, host);
+}
+static inline struct owl_server_local *owl_server_local(struct owl_server *s,
+                                                        const struct owl_reactor *r)
+{
+    return &s->local[owl_reactor_index(r)];
+}
+
+/* The capabilities object that this server advertises to an era. */
+void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, struct owl_buf *b);
+/* A page of a list as the result of @p c; for the list methods. */
+enum owl_verdict owl_list_run(struct owl_call *c, enum owl_kind kind);
+/* Publish the registry as it is now and tell the clients. */
+OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
+
+/* ---- http.c ---- */
+extern const struct owl_http_ops owl_http_front_ops;
+
+/* ---- stdio.c ---- */
+OWL_NODISCARD int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr);
+void owl_stdio_peer_close(struct owl_server *s);
+
+#endif

@@ -1,0 +1,25 @@
+/* tbl/errors.h - one row an error: name, JSON-RPC code, HTTP status where the error ends a request before it was
+ * understood, label, retryable, text. The names and their order are those of owlclaw/types.h (checked in base/err.c).
+ * Include with OWL_ERROR_ROW(name, rpc, http, label, retryable, text) defined. */
+OWL_ERROR_ROW(EINVAL, -32603, 500, "invalid_argument", 0, "invalid argument")
+OWL_ERROR_ROW(ENOMEM, -32603, 503, "out_of_memory", 1, "out of memory; try again later")
+OWL_ERROR_ROW(ELIMIT, -32600, 413, "limit", 0, "a limit was exceeded")
+OWL_ERROR_ROW(EPARSE, -32700, 400, "parse_error", 0, "malformed JSON")
+OWL_ERROR_ROW(EREQUEST, -32600, 400, "invalid_request", 0, "not a valid JSON-RPC request")
+OWL_ERROR_ROW(ENOTFOUND, -32602, 404, "not_found", 0, "not found")
+OWL_ERROR_ROW(ENOMETHOD, -32601, 404, "method_not_found", 0, "method not found")
+OWL_ERROR_ROW(EPARAMS, -32602, 400, "invalid_params", 0, "invalid parameters")
+OWL_ERROR_ROW(EEXISTS, -32603, 409, "exists", 0, "exists already")
+OWL_ERROR_ROW(ESTATE, -32600, 409, "state", 0, "not possible in this state")
+OWL_ERROR_ROW(EDONE, -32603, 500, "done", 0, "finished already")
+OWL_ERROR_ROW(ECANCELLED, -32800, 499, "cancelled", 1, "cancelled")
+OWL_ERROR_ROW(ETIMEOUT, -32004, 504, "timeout", 1, "the call took too long")
+OWL_ERROR_ROW(EDENIED, -32003, 403, "denied", 0, "denied by policy")
+OWL_ERROR_ROW(ECAPABILITY, -32021, 400, "missing_capability", 0, "the client lacks a capability that this call needs")
+OWL_ERROR_ROW(EVERSION, -32022, 400, "unsupported_version", 0, "unsupported protocol version")
+OWL_ERROR_ROW(EHEADER, -32020, 400, "header_mismatch", 0, "headers and body disagree")
+OWL_ERROR_ROW(EIO, -32603, 500, "io", 1, "input/output error")
+OWL_ERROR_ROW(ECLOSED, -32603, 503, "closed", 1, "the server is stopping; try again")
+OWL_ERROR_ROW(ETOOL, -32005, 500, "tool_failed", 0, "the tool failed")
+OWL_ERROR_ROW(EINTERNAL, -32603, 500, "internal", 0, "internal error")
+#undef OWL_ERROR_ROW

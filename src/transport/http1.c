@@ -1,0 +1,485 @@
+/* transport/http1.c - the HTTP server: life and input of its connections.
+ * Threads: a connection and its shard belong to one reactor.
+ *
+ * Input is parsed where the reactor's one read buffer holds it. One loop, serve(), takes request
+ * after request from a piece of input; an answer given inside it only changes the state, so that a
+ * pipeline of any length needs no recursion. Input behind a request that is not answered yet is
+ * copied aside, up to a bound, and taken up in a later turn.
+ *
+ * Invariants: a connection is in its shard's list until owl_http__close(). Its memory lives until
+ * the close callback, which is also where `gone` comes from: never from inside a call of the ops. */
+#include "transport/http1.h"
+
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "transport/http1_conn.h"
+
+static const struct owl_http_limits defaults = {
+    .url_bytes = (size_t)8 * 1024,
+    .header_bytes = (size_t)32 * 1024,
+    .headers = 100,
+    .body_bytes = (size_t)4 * 1024 * 1024,
+    .queue_bytes = (size_t)1024 * 1024,
+    .header_ms = 10 * 1000,
+    .body_ms = 30 * 1000,
+    .idle_ms = 75 * 1000,
+};
+
+/* ---- the server ---- */
+
+static struct owl_http_limits limits_or_defaults(const struct owl_http_limits *given)
+{
+    struct owl_http_limits l = given ? *given : defaults;
+    l.url_bytes = l.url_bytes ? l.url_bytes : defaults.url_bytes;
+    l.header_bytes = l.header_bytes ? l.header_bytes : defaults.header_bytes;
+    l.headers = l.headers ? l.headers : defaults.headers;
+    l.body_bytes = l.body_bytes ? l.body_bytes : defaults.body_bytes;
+    l.queue_bytes = l.queue_bytes ? l.queue_bytes : defaults.queue_bytes;
+    l.header_ms = l.header_ms ? l.header_ms : defaults.header_ms;
+    l.body_ms = l.body_ms ? l.body_ms : defaults.body_ms;
+    l.idle_ms = l.idle_ms ? l.idle_ms : defaults.idle_ms;
+    return l;
+}
+
+/* The read buffer is left untouched, so that an unused server costs no memory for it. */
+static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor *r)
+{
+    struct owl_http__shard *s = owl_malloc(sizeof(*s));
+    if (!s)
+        return NULL;
+    s->http = h;
+    s->reactor = r;
+    owl_list_init(&s->conns);
+    s->draining = false;
+    s->date_at = (time_t)-1;
+    return s;
+}
+
+int owl_http_new(struct owl_runtime *rt, const struct owl_http_limits *limits,
+                 const struct owl_http_ops *ops, void *user, struct owl_http **ret)
+{
+    unsigned n = owl_runtime_count(rt);
+    struct owl_http *h = owl_calloc(1, sizeof(*h) + n * sizeof(h->shards[0]));
+    if (!h)
+        return -OWL_ENOMEM;
+    h->limits = limits_or_defaults(limits);
+    h->ops = *ops;
+    h->user = user;
+    for (; h->n < n; h->n++) {
+        h->shards[h->n] = shard_new(h, owl_runtime_at(rt, h->n));
+        if (!h->shards[h->n]) {
+            owl_http_free(h);
+            return -OWL_ENOMEM;
+        }
+    }
+    *ret = h;
+    return 0;
+}
+
+void owl_http_free(struct owl_http *h)
+{
+    if (!h)
+        return;
+    for (unsigned i = 0; i < h->n; i++) {
+        OWL_ASSERT(owl_list_empty(&h->shards[i]->conns));
+        owl_free(h->shards[i]);
+    }
+    owl_free(h);
+}
+
+/* ---- deadlines ---- */
+
+static enum owl_http__wait wait_of(const struct owl_http__conn *c)
+{
+    if (c->state != OWL_HTTP__READING && c->state != OWL_HTTP__LINGER)
+        return OWL_HTTP__WAIT_NONE;
+    if (c->queued > 0)
+        return OWL_HTTP__WAIT_FLUSH;
+    if (c->state == OWL_HTTP__LINGER)
+        return OWL_HTTP__WAIT_LINGER;
+    switch (c->parse.stage) {
+    case OWL_HTTP__HEAD:
+        return OWL_HTTP__WAIT_HEAD;
+    case OWL_HTTP__BODY:
+        return OWL_HTTP__WAIT_BODY;
+    default:
+        return OWL_HTTP__WAIT_IDLE;
+    }
+}
+
+static unsigned wait_ms(const struct owl_http__conn *c, enum owl_http__wait wait)
+{
+    const struct owl_http_limits *l = &c->shard->http->limits;
+    switch (wait) {
+    case OWL_HTTP__WAIT_HEAD:
+        return l->header_ms;
+    case OWL_HTTP__WAIT_BODY:
+        return l->body_ms;
+    case OWL_HTTP__WAIT_LINGER:
+        return OWL_HTTP__LINGER_MS;
+    default:
+        return l->idle_ms;
+    }
+}
+
+static void timer_arm(struct owl_http__conn *c, uint64_t at)
+{
+    uint64_t now = owl_reactor_now(c->shard->reactor);
+    c->timer_at = at;
+    owl_timer_start(c->shard->reactor, &c->timer, at > now ? at - now : 0);
+}
+
+void owl_http__await(struct owl_http__conn *c)
+{
+    enum owl_http__wait wait = wait_of(c);
+    if (wait == c->wait)
+        return;
+    c->wait = wait;
+    if (wait == OWL_HTTP__WAIT_NONE)
+        return;
+    c->deadline = owl_reactor_now(c->shard->reactor) + wait_ms(c, wait);
+    c->flush_mark = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
+    if (c->deadline < c->timer_at)
+        timer_arm(c, c->deadline);
+}
+
+static void refuse_slow(struct owl_http__conn *c, const char *why, unsigned limit_ms)
+{
+    owl_http__refuse(c, &(struct owl_http__refusal){.status = 408, .why = why, .limit = limit_ms});
+}
+
+static void on_deadline(struct owl_http__conn *c)
+{
+    const struct owl_http_limits *l = &c->shard->http->limits;
+    enum owl_http__wait wait = c->wait;
+    size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
+    c->wait = OWL_HTTP__WAIT_NONE;
+    if (wait == OWL_HTTP__WAIT_HEAD)
+        refuse_slow(c, "The headers took too long; the limit in milliseconds is", l->header_ms);
+    else if (wait == OWL_HTTP__WAIT_BODY)
+        refuse_slow(c, "The body took too long; the limit in milliseconds is", l->body_ms);
+    else if (wait == OWL_HTTP__WAIT_FLUSH && unsent < c->flush_mark)
+        owl_http__await(c); /* a slow reader, but it reads */
+    else
+        owl_http__close(c);
+}
+
+/* ---- input ---- */
+
+/* Whether new input must wait behind an answer. */
+static bool busy(const struct owl_http__conn *c)
+{
+    return c->open || c->queued > 0 || c->ahead.n > 0;
+}
+
+static size_t ahead_room(const struct owl_http__conn *c)
+{
+    return OWL_HTTP__AHEAD_BYTES - (c->ahead.n - c->ahead_at);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
+{
+    (void)suggested;
+    struct owl_http__conn *c = handle->data;
+    size_t n = c->state == OWL_HTTP__LINGER || !busy(c) ? OWL_HTTP__READ_BYTES : ahead_room(c);
+    buf->base = c->shard->read;
+    buf->len = n;
+}
+
+static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf);
+
+static void read_pause(struct owl_http__conn *c)
+{
+    if (c->paused)
+        return;
+    c->paused = true;
+    OWL_IGNORE(uv_read_stop((uv_stream_t *)&c->tcp)); /* it cannot fail */
+}
+
+static void read_continue(struct owl_http__conn *c)
+{
+    if (!c->paused || c->eof)
+        return;
+    c->paused = false;
+    if (uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) != 0)
+        owl_http__close(c);
+}
+
+static void keep_ahead(struct owl_http__conn *c, owl_str in)
+{
+    if (c->ahead_at > c->ahead.n / 2) {
+        owl_buf_consume(&c->ahead, c->ahead_at);
+        c->ahead_at = 0;
+    }
+    owl_buf_puts(&c->ahead, in);
+    if (c->ahead.rc != 0)
+        owl_http__close(c);
+    else if (ahead_room(c) == 0)
+        read_pause(c);
+}
+
+static void dispatch(struct owl_http__conn *c)
+{
+    struct owl_http *h = c->shard->http;
+    c->state = OWL_HTTP__PENDING;
+    c->open = true;
+    c->wait = OWL_HTTP__WAIT_NONE;
+    c->req.user = NULL;
+    h->ops.request(h->user, &c->req);
+}
+
+/* Takes request after request from @p in, until it ends or one has to wait for an answer or for the
+ * peer. Returns how much was used. */
+static size_t serve(struct owl_http__conn *c, owl_str in)
+{
+    size_t at = 0;
+    c->serving = true;
+    while (at < in.n && c->state == OWL_HTTP__READING && c->queued == 0) {
+        at += owl_http__parse_feed(&c->parse, (owl_str){in.p + at, in.n - at});
+        if (c->parse.stage == OWL_HTTP__COMPLETE) {
+            dispatch(c);
+        } else if (c->parse.stage == OWL_HTTP__REFUSED) {
+            struct owl_http__refusal why = c->parse.refusal;
+            owl_http__refuse(c, &why);
+        } else if (c->parse.may_continue && c->parse.view.body.n == 0) {
+            c->parse.may_continue = false;
+            owl_http__continue(c);
+        }
+    }
+    c->serving = false;
+    owl_http__await(c);
+    return at;
+}
+
+static void serve_ahead(struct owl_http__conn *c)
+{
+    owl_str in = owl_buf_str(&c->ahead);
+    c->ahead_at += serve(c, (owl_str){in.p + c->ahead_at, in.n - c->ahead_at});
+    if (c->state == OWL_HTTP__CLOSED || c->state == OWL_HTTP__LINGER)
+        return;
+    if (c->ahead_at == c->ahead.n) {
+        owl_buf_done(&c->ahead);
+        c->ahead_at = 0;
+    }
+    if (ahead_room(c) > 0)
+        read_continue(c);
+}
+
+static void on_end(struct owl_http__conn *c, bool orderly)
+{
+    c->eof = true;
+    if (!orderly || c->open || c->queued == 0 || c->state == OWL_HTTP__CLOSED)
+        owl_http__close(c);
+    else if (c->state != OWL_HTTP__LINGER)
+        owl_http__linger(c); /* the peer may still be reading the last answer */
+}
+
+static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
+{
+    struct owl_http__conn *c = stream->data;
+    if (nread < 0) {
+        on_end(c, nread == UV_EOF);
+        return;
+    }
+    owl_str in = {buf->base, (size_t)nread};
+    if (c->state == OWL_HTTP__LINGER) {
+        c->discarded += in.n;
+        if (c->discarded > OWL_HTTP__LINGER_BYTES)
+            owl_http__close(c);
+        return;
+    }
+    size_t used = busy(c) ? 0 : serve(c, in);
+    bool over = c->state == OWL_HTTP__CLOSED || c->state == OWL_HTTP__LINGER;
+    if (used < in.n && !over)
+        keep_ahead(c, (owl_str){in.p + used, in.n - used});
+}
+
+static void on_timer(struct owl_timer *t)
+{
+    struct owl_http__conn *c = OWL_CONTAINER(t, struct owl_http__conn, timer);
+    c->timer_at = UINT64_MAX;
+    if (c->wake && c->state == OWL_HTTP__READING)
+        serve_ahead(c);
+    c->wake = false;
+    bool armed = c->timer_at != UINT64_MAX;
+    if (armed || c->state == OWL_HTTP__CLOSED || c->wait == OWL_HTTP__WAIT_NONE)
+        return;
+    if (c->deadline > owl_reactor_now(c->shard->reactor))
+        timer_arm(c, c->deadline);
+    else
+        on_deadline(c);
+}
+
+/* ---- the life of a connection ---- */
+
+/* Nothing of a request has come and nothing is to be sent. */
+static bool idle(const struct owl_http__conn *c)
+{
+    return c->state == OWL_HTTP__READING && c->parse.stage == OWL_HTTP__BEFORE && !busy(c);
+}
+
+void owl_http__next(struct owl_http__conn *c)
+{
+    if (c->shard->draining && idle(c)) {
+        owl_http__linger(c);
+    } else if (c->ahead.n > 0 && c->queued == 0) {
+        c->wake = true;
+        timer_arm(c, 0);
+    } else {
+        owl_http__await(c);
+    }
+}
+
+static void on_shutdown(uv_shutdown_t *req, int status)
+{
+    struct owl_http__conn *c = req->handle->data;
+    if (status != 0 || c->eof)
+        owl_http__close(c);
+    else
+        owl_http__await(c);
+}
+
+void owl_http__linger(struct owl_http__conn *c)
+{
+    c->state = OWL_HTTP__LINGER;
+    owl_buf_done(&c->ahead);
+    c->ahead_at = 0;
+    if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
+        owl_http__close(c);
+        return;
+    }
+    read_continue(c);
+    owl_http__await(c);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct owl_http__conn *c = handle->data;
+    struct owl_http *h = c->shard->http;
+    if (c->open)
+        h->ops.gone(h->user, &c->req);
+    owl_http__parse_done(&c->parse);
+    owl_buf_done(&c->ahead);
+    owl_free(c);
+}
+
+void owl_http__close(struct owl_http__conn *c)
+{
+    if (c->state == OWL_HTTP__CLOSED)
+        return;
+    c->state = OWL_HTTP__CLOSED;
+    owl_timer_stop(&c->timer);
+    owl_list_del(&c->link);
+    owl_reactor_load_add(c->shard->reactor, -1);
+    uv_close((uv_handle_t *)&c->tcp, on_closed);
+}
+
+static void on_unborn(uv_handle_t *handle)
+{
+    owl_free(handle->data);
+}
+
+/* Takes @p fd on success only. */
+static struct owl_http__conn *conn_new(struct owl_http__shard *s, int fd)
+{
+    struct owl_http__conn *c = owl_calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    if (uv_tcp_init(owl_reactor_loop(s->reactor), &c->tcp) != 0) {
+        owl_free(c);
+        return NULL;
+    }
+    c->tcp.data = c;
+    if (uv_tcp_open(&c->tcp, fd) != 0) {
+        uv_close((uv_handle_t *)&c->tcp, on_unborn);
+        return NULL;
+    }
+    c->fd = fd;
+    c->shard = s;
+    c->req.conn = c;
+    c->paused = true;
+    c->timer_at = UINT64_MAX;
+    owl_timer_init(&c->timer, on_timer);
+    owl_buf_init(&c->ahead, 2 * OWL_HTTP__AHEAD_BYTES);
+    owl_http__parse_init(&c->parse, &s->http->limits);
+    owl_list_add(&s->conns, &c->link);
+    return c;
+}
+
+void owl_http_accept(void *user, struct owl_reactor *r, int fd)
+{
+    struct owl_http *h = user;
+    struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
+    struct owl_http__conn *c = s->draining ? NULL : conn_new(s, fd);
+    if (!c) {
+        close(fd);
+        owl_reactor_load_add(r, -1);
+        return;
+    }
+    read_continue(c);
+    owl_http__await(c);
+}
+
+void owl_http_drain(struct owl_http *h, struct owl_reactor *r)
+{
+    owl_reactor_assert(r);
+    struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
+    s->draining = true;
+    OWL_LIST_EACH(&s->conns, it)
+    {
+        struct owl_http__conn *c = OWL_CONTAINER(it, struct owl_http__conn, link);
+        if (idle(c))
+            owl_http__close(c);
+    }
+}
+
+void owl_http_close(struct owl_http *h, struct owl_reactor *r)
+{
+    owl_reactor_assert(r);
+    struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
+    s->draining = true;
+    OWL_LIST_EACH(&s->conns, it)
+        owl_http__close(OWL_CONTAINER(it, struct owl_http__conn, link));
+}
+
+/* ---- the request ---- */
+
+const struct owl_http_view *owl_http_view(const struct owl_http_req *req)
+{
+    return &req->conn->parse.view;
+}
+
+owl_str owl_http_header(const struct owl_http_req *req, const char *name)
+{
+    const struct owl_http_view *v = owl_http_view(req);
+    owl_str wanted = owl_str_of(name);
+    for (size_t i = 0; i < v->n_headers; i++) {
+        if (v->headers[i].name.n == wanted.n && owl_str_ieq(v->headers[i].name, wanted))
+            return v->headers[i].value;
+    }
+    return (owl_str){NULL, 0};
+}
+
+struct owl_arena *owl_http_take_arena(struct owl_http_req *req)
+{
+    struct owl_arena *a = req->conn->parse.arena;
+    OWL_ASSERT(a);
+    req->conn->parse.arena = NULL;
+    return a;
+}
+
+struct owl_reactor *owl_http_reactor(const struct owl_http_req *req)
+{
+    return req->conn->shard->reactor;
+}
+
+void owl_http_set_user(struct owl_http_req *req, void *state)
+{
+    req->user = state;
+}
+
+void *owl_http_user(const struct owl_http_req *req)
+{
+    return req->user;
+}

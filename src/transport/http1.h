@@ -1,0 +1,105 @@
+/* transport/http1.h - an HTTP/1.1 server on the reactors: bytes to requests, replies to bytes.
+ * Layer: transport. Threads: everything of a connection on the reactor that accepted it.
+ *
+ * Knows nothing of MCP: a complete request (headers and body, within limits) is handed to an ops
+ * struct, which answers now or later, with a whole reply or with an event stream. Malformed or
+ * abusive input is answered here with the right status and never reaches the ops. Requests of one
+ * connection are served one after the other; pipelined ones wait in a bounded buffer. */
+#ifndef OWL_TRANSPORT_HTTP1_H
+#define OWL_TRANSPORT_HTTP1_H
+
+#include "base/arena.h"
+#include "reactor/reactor.h"
+
+struct owl_http;     /* a server's shared part: options, per-reactor connection lists */
+struct owl_http_req; /* one request; lives until it was answered or `gone` was called */
+
+struct owl_http_limits { /* 0: the default */
+    size_t url_bytes;     /* 8 KiB → 414 */
+    size_t header_bytes;  /* all headers together; 32 KiB → 431 */
+    unsigned headers;     /* 100 → 431 */
+    size_t body_bytes;    /* 4 MiB → 413 */
+    size_t queue_bytes;   /* unsent when a stream is written to; 1 MiB → the peer is dropped */
+    unsigned header_ms;   /* first byte to end of headers; 10 s → 408 */
+    unsigned body_ms;     /* end of headers to end of body; 30 s → 408 */
+    unsigned idle_ms;     /* between requests; 75 s → closed */
+};
+
+struct owl_http_ops {
+    /* A complete request. Answer with owl_http_reply() or owl_http_stream_begin(), now or later.
+     * Never called from inside one of the functions below. */
+    void (*request)(void *user, struct owl_http_req *req);
+    /* The peer has gone before the answer was complete; @p req is invalid after the call. Never
+     * called from inside one of the functions below. */
+    void (*gone)(void *user, struct owl_http_req *req);
+};
+
+OWL_NODISCARD int owl_http_new(struct owl_runtime *rt, const struct owl_http_limits *limits,
+                               const struct owl_http_ops *ops, void *user, struct owl_http **ret);
+/* After all reactors have ended. */
+void owl_http_free(struct owl_http *h);
+/* An owl_accept_fn: @p user is the struct owl_http. */
+void owl_http_accept(void *user, struct owl_reactor *r, int fd);
+
+/* On @p r: close idle connections now and every other after its current answer. */
+void owl_http_drain(struct owl_http *h, struct owl_reactor *r);
+/* On @p r: close every connection now (`gone` is called for open requests). */
+void owl_http_close(struct owl_http *h, struct owl_reactor *r);
+
+/* ---- the request ---- */
+
+enum owl_http_method {
+    OWL_HTTP_GET,
+    OWL_HTTP_HEAD,
+    OWL_HTTP_POST,
+    OWL_HTTP_DELETE,
+    OWL_HTTP_OPTIONS,
+    OWL_HTTP_OTHER
+};
+
+struct owl_http_header {
+    owl_str name;  /* as sent; compare without case */
+    owl_str value; /* without surrounding white space */
+};
+
+struct owl_http_view {
+    enum owl_http_method method;
+    owl_str path;  /* of the target, before "?", as sent */
+    owl_str query; /* after "?", or absent */
+    const struct owl_http_header *headers;
+    size_t n_headers;
+    owl_str body;
+};
+/* Borrowed, valid while the request lives (or its arena, see below). */
+const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
+/* The first header of that name, or {NULL,0}. */
+owl_str owl_http_header(const struct owl_http_req *req, const char *name);
+/* Headers and body live in an arena without a cap of its own. Once only: the taker owns it from now
+ * on and must keep it until the request has been answered or is gone. */
+OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
+struct owl_reactor *owl_http_reactor(const struct owl_http_req *req);
+/* A word for the ops' own state. */
+void owl_http_set_user(struct owl_http_req *req, void *state);
+void *owl_http_user(const struct owl_http_req *req);
+
+/* ---- the answer ---- */
+
+struct owl_http_reply {
+    int status;
+    const char *content_type; /* NULL: none */
+    owl_str headers;          /* further header lines, each with CRLF; may be empty */
+    owl_str body;             /* copied if it cannot be sent at once; not sent for HEAD, 204, 304 */
+};
+/* The whole answer; @p req is invalid afterwards. */
+void owl_http_reply(struct owl_http_req *req, const struct owl_http_reply *reply);
+
+/* Begin an event stream: 200, text/event-stream, no caching, X-Accel-Buffering: no. */
+void owl_http_stream_begin(struct owl_http_req *req, owl_str headers);
+/* Send bytes of the stream (formatted events). -OWL_ELIMIT: the peer reads too slowly, or
+ * -OWL_ECLOSED: it has gone; `gone` follows in a later turn. A peer that has read all so far may be
+ * sent one piece of any length. */
+int owl_http_stream_write(struct owl_http_req *req, owl_str bytes);
+/* The end of the stream; @p req is invalid afterwards. The connection is kept where possible. */
+void owl_http_stream_end(struct owl_http_req *req);
+
+#endif

@@ -1,0 +1,62 @@
+/* transport/http1_parse.h - bytes to one HTTP/1.1 request, without a socket.
+ * Layer: transport (private to http1). Threads: one at a time. */
+#ifndef OWL_TRANSPORT_HTTP1_PARSE_H
+#define OWL_TRANSPORT_HTTP1_PARSE_H
+
+#include <llhttp.h>
+
+#include "transport/http1.h"
+
+enum owl_http__stage {
+    OWL_HTTP__BEFORE, /* nothing of the request has come */
+    OWL_HTTP__HEAD,
+    OWL_HTTP__BODY,
+    OWL_HTTP__COMPLETE,
+    OWL_HTTP__REFUSED
+};
+
+/* Why a request was refused, as the sentence "<why>[: <detail>][ <limit>]." */
+struct owl_http__refusal {
+    int status;
+    const char *why;
+    const char *detail; /* or NULL */
+    size_t limit;       /* or 0 */
+};
+
+struct owl_http__parse {
+    llhttp_t _llhttp;
+    const struct owl_http_limits *limits;
+
+    /* Of one request, cleared between two. */
+    enum owl_http__stage stage;
+    bool http10;
+    bool keep_alive;   /* the peer wants to; known from the body on */
+    bool may_continue; /* the peer waits for "100 Continue" before it sends the body */
+    struct owl_arena *arena;
+    struct owl_http_view view;
+    struct owl_http__refusal refusal;
+
+    struct owl_http_header *_headers; /* of which the view shows the complete ones */
+    size_t _headers_cap;
+    char *_text; /* names and values; the token being read lies behind `_text_n` */
+    size_t _text_n, _text_cap, _token_n;
+    char *_body;
+    size_t _body_cap, _announced; /* _announced: the Content-Length */
+    size_t _head_bytes; /* of names and values */
+    size_t _raw_bytes;  /* of the head, with all white space */
+    unsigned _hosts;
+    bool _chunked;
+    owl_str _target, _expect;
+};
+
+/* @p limits is borrowed and complete (no zeros). */
+void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limits *limits);
+/* Ready for the next request; frees the arena if nobody took it. */
+void owl_http__parse_reset(struct owl_http__parse *p);
+void owl_http__parse_done(struct owl_http__parse *p);
+
+/* Feed bytes; not after COMPLETE or REFUSED. Returns how many were used: all, or those up to the end
+ * of the request. p->stage says what has become of it. */
+size_t owl_http__parse_feed(struct owl_http__parse *p, owl_str in);
+
+#endif

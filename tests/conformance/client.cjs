@@ -1,0 +1,57 @@
+// client.cjs - what a program built on an official SDK does first: connect, list, call, read, get.
+//
+// usage: node client.cjs v1|v2 legacy|auto|modern URL | COMMAND ARGUMENTS...
+//
+// The packages are those of the folder OWLCLAW_CLIENTS. Prints what it saw as one line of JSON.
+'use strict';
+
+const { createRequire } = require('node:module');
+const path = require('node:path');
+
+const load = createRequire(path.join(process.env.OWLCLAW_CLIENTS, 'index.js'));
+const [sdk, era, target, ...args] = process.argv.slice(2);
+
+function parts() {
+    if (sdk === 'v1') {
+        const base = '@modelcontextprotocol/sdk/client/';
+        return { ...load(base + 'index.js'), ...load(base + 'streamableHttp.js'), ...load(base + 'stdio.js') };
+    }
+    return { ...load('@modelcontextprotocol/client'), ...load('@modelcontextprotocol/client/stdio') };
+}
+
+async function main() {
+    const { Client, StreamableHTTPClientTransport, StdioClientTransport } = parts();
+    const mode = era === 'modern' ? { pin: '2026-07-28' } : era;
+    const client = new Client({ name: 'e2e', version: '1' }, { versionNegotiation: { mode } });
+    const transport = target.startsWith('http')
+        ? new StreamableHTTPClientTransport(new URL(target))
+        : new StdioClientTransport({ command: target, args });
+    await client.connect(transport);
+
+    const message = 'h\u00e9llo "owl" \u{1f989}\n';
+    const progress = [];
+    const v1Schema = sdk === 'v1' ? [undefined] : [];
+    const call = (name, more, options) => client.callTool({ name, arguments: more }, ...v1Schema, options);
+    const seen = {
+        server: client.getServerVersion()?.name,
+        tools: (await client.listTools()).tools.map((t) => t.name),
+        echoed: (await call('echo', { message })).content[0].text === message,
+        failed: (await call('test_error_handling', {})).isError,
+        structured: (await call('test_structured_content', {})).structuredContent,
+        resources: (await client.listResources()).resources.map((r) => r.uri),
+        text: (await client.readResource({ uri: 'test://static-text' })).contents[0].text,
+        prompt: (await client.getPrompt({
+            name: 'test_prompt_with_arguments', arguments: { arg1: 'a', arg2: 'b' },
+        })).messages[0].content.text,
+    };
+    await call('test_tool_with_progress', {}, { onprogress: (p) => progress.push(p.progress) });
+    seen.progress = progress;
+    seen.unknown = await client.callTool({ name: 'no_such_tool', arguments: {} }).then(() => null, (e) => e.code);
+    await client.close();
+    console.log(JSON.stringify(seen));
+}
+
+main().then(() => process.exit(0), (error) => {
+    console.error(error);
+    process.exit(1);
+});

@@ -1,0 +1,217 @@
+/* Tests of mcp/model.h. */
+#include "support/test.h"
+
+#include "base/alloc.h"
+#include "codec/scan.h"
+#include "mcp/model.h"
+
+static void assert_str(owl_str got, const char *want)
+{
+    assert_non_null(got.p);
+    assert_int_equal(got.n, strlen(want));
+    assert_memory_equal(got.p, want, got.n);
+}
+
+/* ---- revisions ------------------------------------------------------------------------------- */
+
+TEST(revisions_have_names_and_eras, "")
+{
+    for (int i = 0; i < OWL_REV__MAX; i++)
+        assert_int_equal(owl_rev_parse(owl_str_of(owl_rev_name((enum owl_rev)i))), i);
+    assert_int_equal(owl_rev_era(OWL_REV_2025_11_25), OWL_ERA_LEGACY);
+    assert_int_equal(owl_rev_era(OWL_REV_2026_07_28), OWL_ERA_MODERN);
+    assert_int_equal(owl_rev_parse(OWL_STR("1900-01-01")), -1);
+    assert_int_equal(owl_rev_parse(OWL_STR("2026-07-2")), -1);
+    assert_int_equal(owl_rev_parse((owl_str){NULL, 0}), -1);
+}
+
+TEST(revision_lists_are_parsed, "")
+{
+    unsigned set = 0;
+    assert_int_equal(owl_revs_parse(OWL_STR("2026-07-28 ,\t2025-11-25"), &set, NULL), 0);
+    assert_int_equal(set, OWL_REV_ALL);
+    assert_int_equal(owl_revs_parse(OWL_STR("2026-07-28"), &set, NULL), 0);
+    assert_int_equal(set, OWL_REV_BIT(OWL_REV_2026_07_28));
+}
+
+TEST(unknown_revisions_are_named_beside_the_known, "")
+{
+    const char *bad[] = {"2025-11-25, 1.0", "", "2025-11-25,,2026-07-28", "x\ny"};
+    for (size_t i = 0; i < OWL_COUNT(bad); i++) {
+        unsigned set = 77;
+        owl_error err = {0};
+        assert_int_equal(owl_revs_parse(owl_str_of(bad[i]), &set, &err), -OWL_EINVAL);
+        assert_int_equal(set, 77);
+        assert_non_null(strstr(err.message, "2025-11-25, 2026-07-28"));
+        assert_null(strchr(err.message, '\n'));
+    }
+    owl_error err = {0};
+    unsigned set;
+    assert_int_equal(owl_revs_parse(OWL_STR("1.0"), &set, &err), -OWL_EINVAL);
+    assert_non_null(strstr(err.message, "'1.0'"));
+    assert_int_equal(owl_revs_parse((owl_str){NULL, 0}, &set, &err), -OWL_EINVAL);
+}
+
+TEST(revision_sets_are_written_oldest_first, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 256);
+    owl_revs_write(&b, OWL_REV_ALL);
+    assert_str(owl_buf_str(&b), "[\"2025-11-25\",\"2026-07-28\"]");
+    owl_buf_reset(&b);
+    owl_revs_write(&b, OWL_REV_BIT(OWL_REV_2026_07_28));
+    assert_str(owl_buf_str(&b), "[\"2026-07-28\"]");
+    owl_buf_reset(&b);
+    owl_revs_write(&b, 0);
+    assert_str(owl_buf_str(&b), "[]");
+    owl_buf_done(&b);
+}
+
+/* ---- _meta ----------------------------------------------------------------------------------- */
+
+TEST(meta_of_a_modern_request_is_read, "")
+{
+    struct owl_mcp_meta m;
+    owl_str params = OWL_STR(
+        "{\"name\":\"x\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{\"roots\":{}},"
+        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\"},"
+        "\"io.modelcontextprotocol/logLevel\":\"debug\",\"progressToken\":\"p\\u0031\","
+        "\"traceparent\":\"00-a\",\"other\":1}}");
+    assert_int_equal(owl_mcp_meta_read(NULL, params, &m, NULL),
+                     0); /* nothing to decode: no arena */
+    assert_str(m.protocol_version, "2026-07-28");
+    assert_str(m.client_caps, "{\"roots\":{}}");
+    assert_str(m.client_info, "{\"name\":\"c\"}");
+    assert_str(m.log_level, "\"debug\"");
+    assert_str(m.progress_token, "\"p\\u0031\"");
+    assert_str(m.traceparent, "00-a");
+    assert_true(owl_span_is_object(m.raw));
+}
+
+TEST(meta_may_be_absent, "")
+{
+    owl_str params[] = {
+        {NULL, 0}, OWL_STR("{}"), OWL_STR("{\"a\":{\"_meta\":{}}}"), OWL_STR("[1]")};
+    for (size_t i = 0; i < OWL_COUNT(params); i++) {
+        struct owl_mcp_meta m = {.raw = {"x", 1}};
+        assert_int_equal(owl_mcp_meta_read(NULL, params[i], &m, NULL), 0);
+        assert_null(m.raw.p);
+        assert_null(m.protocol_version.p);
+        assert_null(m.client_caps.p);
+        assert_null(m.progress_token.p);
+    }
+}
+
+TEST(meta_members_of_the_wrong_type_are_absent, "")
+{
+    struct owl_mcp_meta m;
+    assert_int_equal(owl_mcp_meta_read(
+                         NULL,
+                         OWL_STR("{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":20260728,"
+                                 "\"io.modelcontextprotocol/clientCapabilities\":[],"
+                                 "\"io.modelcontextprotocol/clientInfo\":\"c\","
+                                 "\"io.modelcontextprotocol/"
+                                 "logLevel\":7,\"progressToken\":1.5,\"traceparent\":null}}"),
+                         &m, NULL),
+                     0);
+    assert_null(m.protocol_version.p);
+    assert_null(m.client_caps.p);
+    assert_null(m.client_info.p);
+    assert_str(m.log_level, "7"); /* the method refuses it */
+    assert_null(m.progress_token.p);
+    assert_null(m.traceparent.p);
+    assert_int_equal(
+        owl_mcp_meta_read(NULL, OWL_STR("{\"_meta\":{\"progressToken\":-9}}"), &m, NULL), 0);
+    assert_str(m.progress_token, "-9");
+}
+
+TEST(meta_that_is_no_object_is_refused, "")
+{
+    const char *bad[] = {"{\"_meta\":null}", "{\"_meta\":[]}", "{\"_meta\":\"x\"}",
+                         "{\"_meta\":1}"};
+    for (size_t i = 0; i < OWL_COUNT(bad); i++) {
+        struct owl_mcp_meta m = {.raw = {"kept", 4}};
+        owl_error err = {0};
+        assert_int_equal(owl_mcp_meta_read(NULL, owl_str_of(bad[i]), &m, &err), -OWL_EPARAMS);
+        assert_non_null(strstr(err.message, "params._meta must be an object"));
+        assert_str(m.raw, "kept");
+    }
+}
+
+TEST(meta_with_escapes_is_decoded, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_mcp_meta m;
+    owl_str params = OWL_STR("{\"\\u005fmeta\":{\"io.modelcontextprotocol\\/protocolVersion\":"
+                             "\"2026-07-2\\u0038\"}}");
+    assert_int_equal(owl_mcp_meta_read(a, params, &m, NULL), 0);
+    assert_str(m.protocol_version, "2026-07-28");
+    owl_arena_free(a);
+
+    struct owl_arena *tiny = owl_arena_new(1);
+    owl_error err = {0};
+    int rc = owl_mcp_meta_read(tiny, params, &m, &err);
+    assert_true(rc == -OWL_ENOMEM || rc == -OWL_ELIMIT);
+    assert_int_equal(err.code, -rc);
+    owl_arena_free(tiny);
+}
+
+/* ---- client capabilities --------------------------------------------------------------------- */
+
+static const struct {
+    const char *caps, *name;
+    bool have;
+} declared[] = {
+    {"{}", "sampling", false},
+    {"{\"sampling\":{}}", "sampling", true},
+    {"{\"sampling\":{}}", "sampling.tools", false},
+    {"{\"sampling\":{\"tools\":{}}}", "sampling.tools", true},
+    {"{\"sampling\":null}", "sampling", false},
+    {"{\"sampling\":true}", "sampling", false},
+    {"{\"roots\":{\"listChanged\":true}}", "roots", true},
+    {"{\"elicitation\":{}}", "elicitation", true},
+    {"{\"elicitation\":{}}", "elicitation.form", true},
+    {"{\"elicitation\":{ }}", "elicitation.form", true},
+    {"{\"elicitation\":{}}", "elicitation.url", false},
+    {"{\"elicitation\":{\"url\":{}}}", "elicitation", true},
+    {"{\"elicitation\":{\"url\":{}}}", "elicitation.url", true},
+    {"{\"elicitation\":{\"url\":{}}}", "elicitation.form", false},
+    {"{\"elicitation\":{\"form\":{},\"url\":{}}}", "elicitation.form", true},
+    {"{\"roots\":{}}", "elicitation.form", false},
+    {"{\"extensions\":{\"io.example.a/b.c\":{}}}", "extensions.io.example.a/b.c", true},
+    {"{\"extensions\":{\"io\":{\"example\":{}}}}", "extensions.io.example", false},
+    {"{\"extensions\":{}}", "extensions.x/y", false},
+    {"{\"experimental\":{\"k.v\":{\"a\":1}}}", "experimental.k.v", true},
+    {"{\"s\\u0061mpling\":{}}", "sampling", true},
+};
+
+TEST(declared_capabilities_are_found, "")
+{
+    for (size_t i = 0; i < OWL_COUNT(declared); i++) {
+        bool have = owl_mcp_caps_have(owl_str_of(declared[i].caps), declared[i].name);
+        if (have != declared[i].have)
+            fail_msg("%s of %s: %d", declared[i].name, declared[i].caps, have);
+    }
+    assert_false(owl_mcp_caps_have((owl_str){NULL, 0}, "sampling"));
+}
+
+/* mcp-wire 1.8, "needs undeclared client capability": requiredCapabilities is an object. */
+TEST(required_capabilities_are_written_as_an_object, "")
+{
+    static const struct {
+        const char *name, *want;
+    } cases[] = {
+        {"sampling", "{\"sampling\":{}}"},
+        {"elicitation.url", "{\"elicitation\":{\"url\":{}}}"},
+        {"extensions.io.example/x", "{\"extensions\":{\"io.example/x\":{}}}"},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_buf b;
+        owl_buf_init(&b, 256);
+        owl_mcp_caps_required(&b, cases[i].name);
+        assert_str(owl_buf_str(&b), cases[i].want);
+        assert_true(owl_mcp_caps_have(owl_buf_str(&b), cases[i].name));
+        owl_buf_done(&b);
+    }
+}

@@ -1,0 +1,386 @@
+/* Tests of mcp/session.h. */
+#include "support/test.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "mcp/session.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+static const struct owl_session_init init = {.rev = OWL_REV_2025_11_25,
+                                             .client_caps = {"{\"roots\":{}}", 12},
+                                             .client_info = {"{\"name\":\"c\"}", 12},
+                                             .owner = 3};
+
+static struct owl_session *open_one(struct owl_sessions *t)
+{
+    struct owl_session *s = NULL;
+    owl_error err = {0};
+    assert_int_equal(owl_sessions_open(t, &init, &s, &err), 0);
+    assert_non_null(s);
+    return s;
+}
+
+/* ---- one session ----------------------------------------------------------------------------- */
+
+TEST(a_session_outside_a_table_keeps_what_was_agreed, "")
+{
+    char caps[] = "{\"roots\":{}}";
+    struct owl_session_init own = init;
+    own.client_caps = (owl_str){caps, 12};
+    struct owl_session *s = owl_session_new(&own);
+    assert_non_null(s);
+    memset(caps, 'x', sizeof(caps)); /* it has a copy */
+    assert_int_equal(owl_session_id(s).n, 0);
+    assert_int_equal(owl_session_rev(s), OWL_REV_2025_11_25);
+    assert_true(owl_str_is(owl_session_client_caps(s), "{\"roots\":{}}"));
+    assert_true(owl_str_is(owl_session_client_info(s), "{\"name\":\"c\"}"));
+    assert_int_equal(owl_session_owner(s), 3);
+    assert_false(owl_session_ended(s));
+    owl_session_aunref(owl_session_aref(s));
+    owl_session_aunref(s);
+    owl_session_aunref(NULL);
+}
+
+TEST(absent_client_facts_stay_absent, "")
+{
+    struct owl_session *s = owl_session_new(&(struct owl_session_init){.owner = 0});
+    assert_null(owl_session_client_caps(s).p);
+    assert_null(owl_session_client_info(s).p);
+    owl_session_aunref(s);
+}
+
+TEST(flags_and_level_change, "")
+{
+    struct owl_session *s = owl_session_new(&init);
+    assert_false(owl_session_initialized(s));
+    owl_session_set_initialized(s);
+    assert_true(owl_session_initialized(s));
+    assert_int_equal(owl_session_log_level(s), OWL_LEVEL_INFO);
+    owl_session_set_log_level(s, OWL_LEVEL_EMERGENCY);
+    assert_int_equal(owl_session_log_level(s), OWL_LEVEL_EMERGENCY);
+    owl_session_aunref(s);
+}
+
+TEST(streams_count_from_one_and_the_newest_counts, "")
+{
+    struct owl_session *s = owl_session_new(&init);
+    assert_int_equal(owl_session_stream(s), 0);
+    assert_int_equal(owl_session_open_stream(s), 1);
+    assert_int_equal(owl_session_open_stream(s), 2);
+    assert_int_equal(owl_session_stream(s), 2);
+    owl_session_aunref(s);
+}
+
+TEST(subscriptions_are_kept_once, "")
+{
+    struct owl_session *s = owl_session_new(&init);
+    char uri[] = "file:///a";
+    assert_false(owl_session_subscribed(s, OWL_STR("file:///a")));
+    assert_int_equal(owl_session_subscribe(s, owl_str_of(uri)), 0);
+    memset(uri, 'x', sizeof(uri) - 1); /* it has a copy */
+    assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///a")), 0);
+    assert_true(owl_session_subscribed(s, OWL_STR("file:///a")));
+    assert_false(owl_session_subscribed(s, OWL_STR("file:///")));
+    owl_session_unsubscribe(s, OWL_STR("file:///a"));
+    assert_false(owl_session_subscribed(s, OWL_STR("file:///a")));
+    owl_session_unsubscribe(s, OWL_STR("file:///a"));
+    owl_session_aunref(s);
+}
+
+TEST(subscriptions_are_limited, "")
+{
+    struct owl_session *s = owl_session_new(&init);
+    char uri[32];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(uri, sizeof(uri), "file:///%d", i);
+        assert_int_equal(owl_session_subscribe(s, owl_str_of(uri)), 0);
+    }
+    assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///more")), -OWL_ELIMIT);
+    assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///7")), 0);
+    owl_session_unsubscribe(s, OWL_STR("file:///7"));
+    assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///more")), 0);
+    static const char huge[OWL_SESSION_URI_BYTES + 1];
+    assert_int_equal(owl_session_subscribe(s, (owl_str){huge, sizeof(huge)}), -OWL_ELIMIT);
+    owl_session_aunref(s);
+}
+
+TEST(a_subscription_without_memory_is_an_error, "")
+{
+    struct owl_session *s = owl_session_new(&init);
+    for (unsigned long n = 1; n <= 2; n++) {
+        owl_alloc_fail_at(n);
+        assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///a")), -OWL_ENOMEM);
+        owl_alloc_fail_at(0);
+        assert_false(owl_session_subscribed(s, OWL_STR("file:///a")));
+    }
+    assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///a")), 0);
+    owl_session_aunref(s);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* mcp-wire 1.9: visible ASCII only, unguessable. */
+TEST(ids_name_the_owner_and_128_random_bits, "")
+{
+    struct owl_sessions *t = owl_sessions_new(10, 1000);
+    struct owl_session *a = open_one(t), *b = open_one(t);
+    owl_str id = owl_session_id(a);
+    assert_int_equal(id.n, 2 + 32);
+    assert_memory_equal(id.p, "3-", 2);
+    for (size_t i = 2; i < id.n; i++)
+        assert_non_null(strchr("0123456789abcdef", id.p[i]));
+    assert_false(owl_str_eq(id, owl_session_id(b)));
+    owl_session_aunref(a);
+    owl_session_aunref(b);
+
+    struct owl_session_init far = init;
+    far.owner = UINT32_MAX;
+    assert_int_equal(owl_sessions_open(t, &far, &a, NULL), 0);
+    assert_int_equal(owl_session_id(a).n, 10 + 1 + 32);
+    owl_session_aunref(a);
+    owl_sessions_free(t);
+}
+
+TEST(sessions_are_found_and_ended, "")
+{
+    struct owl_sessions *t = owl_sessions_new(0, 0);
+    struct owl_session *s = open_one(t);
+    assert_int_equal(owl_sessions_count(t), 1);
+    struct owl_session *found = owl_sessions_find(t, owl_session_id(s));
+    assert_ptr_equal(found, s);
+    owl_session_aunref(found);
+    assert_null(owl_sessions_find(t, OWL_STR("3-00000000000000000000000000000000")));
+    assert_null(owl_sessions_find(t, OWL_STR("")));
+    assert_null(owl_sessions_find(t, (owl_str){NULL, 0}));
+
+    assert_false(owl_sessions_end(t, OWL_STR("x")));
+    assert_true(owl_sessions_end(t, owl_session_id(s)));
+    assert_true(owl_session_ended(s));
+    assert_null(owl_sessions_find(t, owl_session_id(s)));
+    assert_false(owl_sessions_end(t, owl_session_id(s)));
+    assert_int_equal(owl_sessions_count(t), 0);
+    owl_session_aunref(s);
+    owl_sessions_free(t);
+}
+
+TEST(sessions_outlive_their_table, "")
+{
+    struct owl_sessions *t = owl_sessions_new(0, 0);
+    struct owl_session *kept = open_one(t);
+    owl_session_aunref(open_one(t));
+    owl_sessions_free(t);
+    assert_true(owl_session_ended(kept));
+    assert_int_equal(owl_session_subscribe(kept, OWL_STR("a:b")), 0);
+    owl_session_aunref(kept);
+    owl_sessions_free(NULL);
+}
+
+TEST(the_number_of_sessions_is_limited, "")
+{
+    struct owl_sessions *t = owl_sessions_new(2, 1000);
+    struct owl_session *a = open_one(t), *b = open_one(t), *c = NULL;
+    owl_error err = {0};
+    assert_int_equal(owl_sessions_open(t, &init, &c, &err), -OWL_ELIMIT);
+    assert_null(c);
+    assert_non_null(strstr(err.message, "2 sessions"));
+    assert_int_equal(owl_sessions_count(t), 2);
+    assert_true(owl_sessions_end(t, owl_session_id(a)));
+    c = open_one(t);
+    owl_session_aunref(a);
+    owl_session_aunref(b);
+    owl_session_aunref(c);
+    owl_sessions_free(t);
+}
+
+TEST(opening_without_memory_leaves_nothing_behind, "")
+{
+    struct owl_sessions *t = owl_sessions_new(5, 1000);
+    struct owl_session *s = NULL;
+    unsigned long n = 1;
+    for (;; n++) {
+        owl_error err = {0};
+        owl_alloc_fail_at(n);
+        int rc = owl_sessions_open(t, &init, &s, &err);
+        owl_alloc_fail_at(0);
+        if (rc == 0)
+            break;
+        assert_int_equal(rc, -OWL_ENOMEM);
+        assert_int_equal(err.code, OWL_ENOMEM);
+        assert_null(s);
+        assert_int_equal(owl_sessions_count(t), 0);
+    }
+    assert_true(n > 1);
+    owl_session_aunref(s);
+    owl_sessions_free(t);
+    owl_alloc_fail_at(1);
+    assert_null(owl_sessions_new(1, 1));
+    owl_alloc_fail_at(0);
+}
+
+TEST(idle_sessions_expire_and_used_ones_do_not, "")
+{
+    enum { IDLE = 60000 };
+    struct owl_sessions *t = owl_sessions_new(0, IDLE);
+    uint64_t before = owl_now_ms();
+    struct owl_session *s = open_one(t);
+    uint64_t after = owl_now_ms();
+    assert_int_equal(owl_sessions_sweep(t, before + IDLE - 1), 0);
+    assert_int_equal(owl_sessions_sweep(t, 0), 0); /* a clock behind is no reason */
+    assert_false(owl_session_ended(s));
+    assert_int_equal(owl_sessions_sweep(t, after + IDLE), 1);
+    assert_true(owl_session_ended(s));
+    assert_null(owl_sessions_find(t, owl_session_id(s)));
+    assert_int_equal(owl_sessions_count(t), 0);
+    owl_session_aunref(s);
+    owl_sessions_free(t);
+}
+
+TEST(finding_a_session_counts_as_use, "")
+{
+    struct owl_sessions *t = owl_sessions_new(0, 60000);
+    struct owl_session *s = open_one(t);
+    uint64_t opened = owl_now_ms();
+    while (owl_now_ms() < opened + 5)
+        continue;
+    owl_session_aunref(owl_sessions_find(t, owl_session_id(s)));
+    assert_int_equal(owl_sessions_sweep(t, opened + 60000), 0);
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 60000), 1);
+    owl_session_aunref(s);
+    owl_sessions_free(t);
+}
+
+TEST(a_held_session_does_not_expire, "")
+{
+    struct owl_sessions *t = owl_sessions_new(0, 1000);
+    struct owl_session *s = open_one(t);
+    owl_session_hold(s);
+    owl_session_hold(s);
+    owl_session_release(s);
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 3600000), 0);
+    assert_false(owl_session_ended(s));
+    owl_session_release(s);
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 999), 0);
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 1000), 1);
+    owl_session_aunref(s);
+    owl_sessions_free(t);
+}
+
+TEST(without_an_idle_time_nothing_expires, "")
+{
+    struct owl_sessions *t = owl_sessions_new(0, 0);
+    owl_session_aunref(open_one(t));
+    assert_int_equal(owl_sessions_sweep(t, UINT64_MAX), 0);
+    assert_int_equal(owl_sessions_count(t), 1);
+    owl_sessions_free(t);
+}
+
+/* More than a batch a stripe: each is looked at once, in whatever order. */
+TEST(a_sweep_reaches_every_session, "")
+{
+    enum { N = 10000 };
+    static struct owl_session *s[N];
+    struct owl_sessions *t = owl_sessions_new(0, 1000);
+    for (size_t i = 0; i < N; i++) {
+        s[i] = open_one(t);
+        if (i % 3 == 0)
+            owl_session_hold(s[i]);
+    }
+    assert_int_equal(owl_sessions_count(t), N);
+    size_t held = (N + 2) / 3;
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 2000), N - held);
+    assert_int_equal(owl_sessions_count(t), held);
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(owl_session_ended(s[i]), i % 3 != 0);
+        owl_session_aunref(s[i]);
+    }
+    owl_sessions_free(t);
+}
+
+/* ---- many threads ---------------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 1500, SHARED = 32 };
+
+struct crowd {
+    struct owl_sessions *t;
+    char ids[SHARED][64];
+    atomic_bool stop;
+    atomic_uint wrong;
+};
+
+static void use_shared(struct crowd *c, unsigned i)
+{
+    struct owl_session *s = owl_sessions_find(c->t, owl_str_of(c->ids[i % SHARED]));
+    if (!s)
+        return; /* another thread ended it */
+    char uri[32];
+    snprintf(uri, sizeof(uri), "a:%u", i % 7);
+    owl_session_hold(s);
+    if (owl_session_subscribe(s, owl_str_of(uri)) != 0)
+        atomic_fetch_add(&c->wrong, 1u);
+    owl_session_set_log_level(s, (owl_level)(i % 8));
+    owl_session_set_initialized(s);
+    if (i % 3 == 0)
+        owl_session_unsubscribe(s, owl_str_of(uri));
+    if (!owl_session_initialized(s) || owl_session_owner(s) != 3)
+        atomic_fetch_add(&c->wrong, 1u);
+    owl_session_release(s);
+    if (i % 500 == 499)
+        owl_sessions_end(c->t, owl_session_id(s));
+    owl_session_aunref(s);
+}
+
+static void *crowd_user(void *data)
+{
+    struct crowd *c = data;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct owl_session *s = NULL;
+        if (owl_sessions_open(c->t, &init, &s, NULL) != 0) {
+            atomic_fetch_add(&c->wrong, 1u);
+            continue;
+        }
+        if (i % 2 == 0)
+            owl_sessions_end(c->t, owl_session_id(s));
+        owl_session_aunref(s);
+        use_shared(c, i);
+    }
+    return NULL;
+}
+
+static void *crowd_sweeper(void *data)
+{
+    struct crowd *c = data;
+    while (!atomic_load(&c->stop)) {
+        OWL_IGNORE(owl_sessions_sweep(c->t, owl_now_ms()) == 0); /* as many as there are */
+        OWL_IGNORE(owl_sessions_count(c->t) == 0);
+    }
+    return NULL;
+}
+
+TEST(threads_share_a_table, "")
+{
+    static struct crowd c;
+    pthread_t users[THREADS], sweeper;
+    c.t = owl_sessions_new(0, 1);
+    assert_non_null(c.t);
+    for (unsigned i = 0; i < SHARED; i++) {
+        struct owl_session *s = open_one(c.t);
+        owl_str id = owl_session_id(s);
+        memcpy(c.ids[i], id.p, id.n);
+        owl_session_aunref(s);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&users[i], NULL, crowd_user, &c), 0);
+    assert_int_equal(pthread_create(&sweeper, NULL, crowd_sweeper, &c), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(users[i], NULL), 0);
+    atomic_store(&c.stop, true);
+    assert_int_equal(pthread_join(sweeper, NULL), 0);
+    assert_int_equal(atomic_load(&c.wrong), 0);
+    size_t left = owl_sessions_count(c.t);
+    assert_int_equal(owl_sessions_sweep(c.t, owl_now_ms() + 1000), left);
+    assert_int_equal(owl_sessions_count(c.t), 0);
+    owl_sessions_free(c.t);
+}

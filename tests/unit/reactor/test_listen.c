@@ -1,0 +1,392 @@
+/* Tests of reactor/listen.c, with real connections over the loopback. */
+#include "reactor/listen.h"
+#include "unit/reactor/fixture.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+enum { MOST = 512 };
+
+/* What the accept callback took: its descriptors are closed at the end. */
+static struct {
+    pthread_mutex_t mu;
+    unsigned n, of[8];
+    int fds[MOST];
+    struct owl_reactor *by[MOST];
+    bool wrong;
+} taken = {.mu = PTHREAD_MUTEX_INITIALIZER};
+
+static struct log_tail tail = {.mu = PTHREAD_MUTEX_INITIALIZER};
+static const struct owl_log log_to_tail = {log_tail_line, &tail, OWL_LEVEL_DEBUG};
+
+static void take(void *user, struct owl_reactor *r, int fd)
+{
+    int nodelay = 0;
+    socklen_t n = sizeof(nodelay);
+    pthread_mutex_lock(&taken.mu);
+    taken.wrong |= user != &taken || owl_reactor_self() != r ||
+                   getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &nodelay, &n) != 0 || !nodelay ||
+                   !(fcntl(fd, F_GETFL) & O_NONBLOCK) || !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    taken.of[owl_reactor_index(r)]++;
+    taken.by[taken.n] = r;
+    taken.fds[taken.n++] = fd;
+    pthread_mutex_unlock(&taken.mu);
+}
+
+static unsigned taken_count(void)
+{
+    pthread_mutex_lock(&taken.mu);
+    unsigned n = taken.n;
+    pthread_mutex_unlock(&taken.mu);
+    return n;
+}
+
+static bool taken_wait(unsigned n)
+{
+    for (unsigned i = 0; i < 20000 && taken_count() < n; i++)
+        usleep(1000);
+    return taken_count() == n;
+}
+
+static void taken_close(void)
+{
+    for (unsigned i = 0; i < taken.n; i++) {
+        close(taken.fds[i]);
+        owl_reactor_load_add(taken.by[i], -1);
+    }
+    taken.n = 0;
+    assert_false(taken.wrong);
+}
+
+static struct owl_runtime *runtime_of(unsigned reactors, bool embedded)
+{
+    const struct owl_runtime_options o = {
+        .reactors = reactors, .workers = 1, .embedded = embedded, .log = &log_to_tail};
+    return runtime_new(&o);
+}
+
+static int open_at(struct owl_runtime *rt, const char *address, unsigned max,
+                   struct owl_listener **ret, owl_error *e)
+{
+    const struct owl_listen_options o = {
+        .address = owl_str_of(address), .max = max, .accept = take, .user = &taken};
+    return owl_listener_open(rt, &o, ret, e);
+}
+
+static struct owl_listener *listener(struct owl_runtime *rt, const char *address, unsigned max)
+{
+    struct owl_listener *l = NULL;
+    owl_error e = {0};
+    if (open_at(rt, address, max, &l, &e) != 0)
+        fail_msg("%s", e.message);
+    return l;
+}
+
+static void stop_on(struct owl_reactor *r, void *l)
+{
+    owl_listener_stop(l, r);
+    owl_listener_stop(l, r); /* harmless */
+}
+
+static void end(struct owl_runtime *rt, struct owl_listener *l)
+{
+    for (unsigned i = 0; i < owl_runtime_count(rt); i++)
+        on_reactor(owl_runtime_at(rt, i), stop_on, l);
+    owl_runtime_stop(rt);
+    owl_runtime_join(rt);
+    taken_close();
+    for (unsigned i = 0; i < owl_runtime_count(rt); i++)
+        assert_int_equal(owl_reactor_load(owl_runtime_at(rt, i)), 0);
+    owl_listener_free(l);
+    owl_runtime_aunref(rt);
+}
+
+static int dial(int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* True if the other side closes @p fd within 10 s. */
+static bool is_closed(int fd)
+{
+    char c;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 10000) == 1 && read(fd, &c, 1) <= 0;
+}
+
+TEST(connections_arrive_on_their_reactor, "")
+{
+    static const char *addresses[] = {"127.0.0.1:0", "localhost:0", "0"};
+    for (size_t i = 0; i < OWL_COUNT(addresses); i++) {
+        struct owl_runtime *rt = runtime_of(2, false);
+        struct owl_listener *l = listener(rt, addresses[i], 10);
+        assert_true(owl_listener_loopback(l));
+        assert_true(owl_listener_port(l) > 0);
+        int early = dial(owl_listener_port(l)); /* waits for the start */
+        assert_int_equal(owl_runtime_start(rt, NULL), 0);
+        int later = dial(owl_listener_port(l));
+        assert_true(early >= 0 && later >= 0);
+        assert_true(taken_wait(2));
+        int port = owl_listener_port(l);
+        end(rt, l);
+        close(early);
+        close(later);
+        assert_int_equal(dial(port), -1);
+    }
+}
+
+TEST(ipv6_is_served, "")
+{
+    struct owl_runtime *rt = runtime_of(2, false);
+    struct owl_listener *l = NULL;
+    if (open_at(rt, "[::]:0", 10, &l, NULL) != 0) {
+        runtime_end(rt);
+        skip(); /* no IPv6 here */
+    }
+    assert_false(owl_listener_loopback(l));
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6,
+                             .sin6_port = htons((uint16_t)owl_listener_port(l)),
+                             .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int six = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(six, (struct sockaddr *)&a, sizeof(a)), 0);
+    int four = dial(owl_listener_port(l));
+    assert_true(four >= 0);
+    assert_true(taken_wait(2));
+    end(rt, l);
+    close(six);
+    close(four);
+}
+
+TEST(long_lived_connections_are_balanced, "")
+{
+    struct owl_runtime *rt = runtime_of(4, false);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 1000);
+    int fds[64];
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    for (unsigned i = 0; i < 64; i++)
+        assert_true((fds[i] = dial(owl_listener_port(l))) >= 0);
+    assert_true(taken_wait(64));
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(taken.of[i] <= 24); /* the mean is 16 */
+        assert_int_equal(taken.of[i], owl_reactor_load(owl_runtime_at(rt, i)));
+    }
+    end(rt, l);
+    for (unsigned i = 0; i < 64; i++)
+        close(fds[i]);
+}
+
+TEST(a_loaded_reactor_hands_connections_over, "")
+{
+    struct owl_runtime *rt = runtime_of(2, false);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 100000);
+    int fds[16];
+    owl_reactor_load_add(owl_runtime_at(rt, 0), 50);
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    for (unsigned i = 0; i < 16; i++) /* some of them arrive at reactor 0, by the kernel's hash */
+        assert_true((fds[i] = dial(owl_listener_port(l))) >= 0);
+    assert_true(taken_wait(16));
+    assert_int_equal(taken.of[1], 16);
+    owl_reactor_load_add(owl_runtime_at(rt, 0), -50);
+    end(rt, l);
+    for (unsigned i = 0; i < 16; i++)
+        close(fds[i]);
+}
+
+/* Reactor 0 is stepped by hand, so that what it is handed waits in its mailbox meanwhile. */
+TEST(what_is_handed_over_after_the_stop_is_closed, "")
+{
+    struct owl_runtime *rt = runtime_of(2, true);
+    struct owl_reactor *r0 = owl_runtime_at(rt, 0), *r1 = owl_runtime_at(rt, 1);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 100000);
+    struct on_reactor stop = {.msg.run = on_reactor_run, .fn = stop_on, .arg = l};
+    int fds[32];
+    owl_reactor_load_add(r1, 1000);
+    assert_true(owl_post(r0, &stop.msg)); /* runs first of all when reactor 0 is stepped */
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    for (unsigned i = 0; i < 32; i++)
+        assert_true((fds[i] = dial(owl_listener_port(l))) >= 0);
+    for (unsigned i = 0; i < 20000 && owl_reactor_load(r0) == 0; i++)
+        usleep(1000);
+    assert_true(owl_reactor_load(r0) > 0); /* on their way */
+    on_reactor(r1, stop_on, l);
+    while (atomic_load(&stop.done.n) == 0 || owl_reactor_load(r0) > 0)
+        assert_true(owl_runtime_step(rt));
+    assert_int_equal(taken_count(), 0);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_true(is_closed(fds[i]));
+        close(fds[i]);
+    }
+    owl_reactor_load_add(r1, -1000);
+    owl_runtime_stop(rt);
+    owl_runtime_join(rt);
+    owl_listener_free(l);
+    owl_runtime_aunref(rt);
+}
+
+TEST(beyond_the_limit_connections_are_closed_at_once, "")
+{
+    struct owl_runtime *rt = runtime_of(2, false);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 3);
+    int fds[8];
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true((fds[i] = dial(owl_listener_port(l))) >= 0);
+    assert_true(taken_wait(3));
+    for (unsigned i = 3; i < 8; i++) {
+        assert_true((fds[i] = dial(owl_listener_port(l))) >= 0);
+        assert_true(is_closed(fds[i]));
+    }
+    assert_int_equal(taken_count(), 3);
+    unsigned lines = log_tail_count(&tail);
+    assert_true(lines == 1 || lines == 2); /* one a reactor, not one a connection */
+    assert_true(log_tail_warns(&tail, "limit of 3"));
+    taken_close();
+    int again = dial(owl_listener_port(l)); /* there is room again */
+    assert_true(taken_wait(1));
+    end(rt, l);
+    close(again);
+    for (unsigned i = 0; i < 8; i++)
+        close(fds[i]);
+}
+
+TEST(out_of_descriptors_it_pauses_and_recovers, "")
+{
+    struct owl_runtime *rt = runtime_of(1, false);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 100);
+    struct rlimit before, full;
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    full = before;
+    full.rlim_cur = (rlim_t)client + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)owl_listener_port(l)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(client, (struct sockaddr *)&a, sizeof(a)), 0);
+    struct rusage began, ended;
+    getrusage(RUSAGE_SELF, &began);
+    usleep(450000);
+    getrusage(RUSAGE_SELF, &ended);
+    assert_int_equal(taken_count(), 0);
+    assert_int_equal(log_tail_count(&tail), 1);
+    assert_true(log_tail_warns(&tail, "too many open files"));
+    /* A loop that spins would use all of the 450 ms. */
+    long us = (ended.ru_utime.tv_sec - began.ru_utime.tv_sec + ended.ru_stime.tv_sec -
+               began.ru_stime.tv_sec) *
+                  1000000 +
+              ended.ru_utime.tv_usec - began.ru_utime.tv_usec + ended.ru_stime.tv_usec -
+              began.ru_stime.tv_usec;
+    assert_true(us < 200000);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(taken_wait(1));
+    end(rt, l);
+    close(client);
+}
+
+TEST(a_paused_listener_can_be_stopped, "")
+{
+    struct owl_runtime *rt = runtime_of(1, false);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 100);
+    struct rlimit before, full;
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    full = before;
+    full.rlim_cur = (rlim_t)client + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)owl_listener_port(l)),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(client, (struct sockaddr *)&a, sizeof(a)), 0);
+    for (unsigned i = 0; i < 20000 && log_tail_count(&tail) == 0; i++)
+        usleep(1000);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    on_reactor(owl_runtime_at(rt, 0), stop_on, l);
+    usleep(150000); /* past the end of the pause, while the reactor still runs */
+    assert_int_equal(taken_count(), 0);
+    end(rt, l);
+    close(client);
+}
+
+TEST(a_port_in_use_is_said_so, "")
+{
+    static const unsigned reactors[] = {1, 4};
+    for (size_t i = 0; i < OWL_COUNT(reactors); i++) {
+        struct owl_runtime *rt = runtime_of(reactors[i], false);
+        struct owl_runtime *other = runtime_of(reactors[i], false);
+        struct owl_listener *l = listener(rt, "127.0.0.1:0", 1), *second = NULL;
+        char address[32];
+        owl_error e = {0};
+        snprintf(address, sizeof(address), "127.0.0.1:%d", owl_listener_port(l));
+        /* Another runtime, as another process of the same user would: it shares no port by accident. */
+        assert_int_equal(open_at(other, address, 1, &second, &e), -OWL_EIO);
+        assert_null(second);
+        assert_non_null(strstr(e.message, address));
+        assert_non_null(strstr(e.message, "address already in use"));
+        runtime_end(other);
+        owl_listener_free(l);
+        runtime_end(rt);
+    }
+}
+
+TEST(bad_options_are_refused, "")
+{
+    struct owl_runtime *rt = runtime_of(2, false);
+    struct owl_listener *l = NULL;
+    owl_error e = {0};
+    assert_int_equal(open_at(rt, "nowhere:80", 1, &l, &e), -OWL_EINVAL);
+    assert_non_null(strstr(e.message, "nowhere"));
+    assert_int_equal(open_at(rt, "0", 0, &l, &e), -OWL_EINVAL);
+    assert_int_equal(open_at(rt, "192.0.2.1:0", 1, &l, &e),
+                     -OWL_EIO); /* not an address of this machine */
+    assert_non_null(strstr(e.message, "address not available"));
+    assert_null(l);
+    owl_listener_free(NULL);
+    runtime_end(rt);
+}
+
+TEST(without_memory_it_does_not_open, "")
+{
+    struct owl_runtime *rt = runtime_of(3, false);
+    struct owl_listener *l = NULL;
+    for (unsigned long n = 1; n <= 4; n++) { /* the listener and its three acceptors */
+        owl_alloc_fail_at(n);
+        int rc = open_at(rt, "0", 1, &l, NULL);
+        owl_alloc_fail_at(0);
+        assert_int_equal(rc, -OWL_ENOMEM);
+        assert_null(l);
+    }
+    runtime_end(rt);
+}
+
+TEST(never_started_it_closes_with_or_without_a_stop, "")
+{
+    struct owl_runtime *rt = runtime_of(2, false);
+    struct owl_listener *a = listener(rt, "0", 1), *b = listener(rt, "0", 1);
+    owl_listener_stop(a, owl_runtime_at(rt, 1)); /* before the start: on any thread */
+    owl_listener_free(a);
+    owl_listener_free(b);
+    assert_int_equal(owl_runtime_start(rt, NULL), 0); /* their ends run on the reactors */
+    runtime_end(rt);
+
+    rt = runtime_of(2, false);
+    a = listener(rt, "0", 1);
+    owl_listener_free(a);
+    owl_runtime_join(rt);
+    owl_runtime_aunref(rt);
+}

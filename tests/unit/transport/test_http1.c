@@ -1,0 +1,439 @@
+/* Requests and answers over real sockets. */
+#include "support/test.h"
+
+#include "unit/transport/http_fixture.h"
+
+static struct server server;
+static struct client client;
+
+static void start(void)
+{
+    server_start(&server, NULL);
+    client_open(&client, &server);
+}
+
+static void stop(void)
+{
+    client_close(&client);
+    server_stop(&server);
+}
+
+TEST(a_connection_serves_one_request_after_the_other, "OD-2.2.1")
+{
+    start();
+    for (int i = 0; i < 20; i++) {
+        client_send(&client, "GET /echo?a=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+        client_expect(&client, 200, "GET /echo?a=1 ");
+        client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
+        client_expect(&client, 200, "POST /echo body");
+        client_send(&client, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+        client_expect(&client, 200, "GET /later ");
+    }
+    stop();
+}
+
+TEST(an_answer_has_date_type_and_length, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_answer(&client, &a);
+    assert_true(head_has(&a, "Content-Type: text/plain"));
+    assert_true(head_has(&a, "Content-Length: 10"));
+    const char *date = strstr(a.head, "\nDate: ");
+    assert_non_null(date);
+    struct tm t = {0};
+    const char *end = strptime(date + 7, "%a, %d %b %Y %H:%M:%S GMT", &t);
+    assert_true(end && *end == '\n');
+    double off = difftime(time(NULL), timegm(&t));
+    assert_true(off >= 0.0 && off < 5.0);
+    assert_null(strstr(a.head, "Connection:"));
+    answer_free(&a);
+    stop();
+}
+
+TEST(further_headers_are_sent_and_a_taken_arena_stays_valid, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /extra HTTP/1.1\r\nHost: x\r\nx-tEST:  value \t\r\n\r\n");
+    client_answer(&client, &a);
+    assert_int_equal(a.status, 404);
+    assert_true(head_has(&a, "X-One: 1") && head_has(&a, "X-Two: 2"));
+    assert_null(strstr(a.head, "Content-Type"));
+    assert_string_equal(a.body, "value");
+    answer_free(&a);
+    stop();
+}
+
+TEST(a_thousand_pipelined_requests_are_answered_in_order, "")
+{
+    static const char *const paths[] = {"/echo", "/later"};
+    for (size_t p = 0; p < 2; p++) {
+        struct owl_buf b;
+        start();
+        owl_buf_init(&b, SIZE_MAX);
+        for (int i = 0; i < 1000; i++)
+            owl_buf_printf(&b, "GET %s?%d HTTP/1.1\r\nHost: x\r\n\r\n", paths[p], i);
+        assert_true(client_send_n(&client, b.p, b.n));
+        for (int i = 0; i < 1000; i++) {
+            char want[64];
+            snprintf(want, sizeof(want), "GET %s?%d ", paths[p], i);
+            client_expect(&client, 200, want);
+        }
+        owl_buf_done(&b);
+        stop();
+    }
+}
+
+static void *send_pipeline(void *arg)
+{
+    struct owl_buf *b = arg;
+    assert_true(client_send_n(&client, b->p, b->n));
+    return NULL;
+}
+
+/* Many more than fit the read-ahead, all at once, with answers of both kinds between them. */
+TEST(a_hundred_thousand_pipelined_requests_need_neither_stack_nor_memory, "")
+{
+    enum { COUNT = 100 * 1000 };
+    struct owl_buf b;
+    pthread_t thread;
+    start();
+    owl_buf_init(&b, SIZE_MAX);
+    for (int i = 0; i < COUNT; i++)
+        owl_buf_printf(&b, "GET %s HTTP/1.1\r\nHost:\r\n\r\n", i % 1000 == 500 ? "/later" : "/echo");
+    assert_int_equal(pthread_create(&thread, NULL, send_pipeline, &b), 0);
+    for (int i = 0; i < COUNT; i++)
+        client_expect(&client, 200, i % 1000 == 500 ? "GET /later " : "GET /echo ");
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&server.requests), COUNT);
+    owl_buf_done(&b);
+    stop();
+}
+
+TEST(a_pipeline_behind_a_pending_answer_waits_within_bounds, "")
+{
+    struct owl_buf b;
+    pthread_t thread;
+    start();
+    owl_buf_init(&b, SIZE_MAX);
+    owl_buf_putz(&b, "GET /stream-later HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < 20000; i++)
+        owl_buf_putz(&b, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(pthread_create(&thread, NULL, send_pipeline, &b), 0);
+    client_expect(&client, 200, "data: x\n\ndata: x\n\ndata: x\n\n");
+    for (int i = 0; i < 20000; i++)
+        client_expect(&client, 200, "GET /later ");
+    pthread_join(thread, NULL);
+    owl_buf_done(&b);
+    stop();
+}
+
+TEST(the_cut_of_the_bytes_does_not_matter, "")
+{
+    static const char in[] = "POST /echo?q HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                             "3\r\nabc\r\nA;ext=1\r\n0123456789\r\n0\r\nTrailer: t\r\n\r\n"
+                             "POST /later HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+                             "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    start();
+    for (size_t cut = 1; cut < sizeof(in) - 1; cut++) {
+        assert_true(client_send_n(&client, in, cut));
+        usleep(300);
+        assert_true(client_send_n(&client, in + cut, sizeof(in) - 1 - cut));
+        client_expect(&client, 200, "POST /echo?q abc0123456789");
+        client_expect(&client, 200, "POST /later hello");
+        client_expect(&client, 200, "GET /echo ");
+    }
+    for (size_t i = 0; i < sizeof(in) - 1; i++)
+        assert_true(client_send_n(&client, in + i, 1));
+    client_expect(&client, 200, "POST /echo?q abc0123456789");
+    client_expect(&client, 200, "POST /later hello");
+    client_expect(&client, 200, "GET /echo ");
+    stop();
+}
+
+TEST(a_body_up_to_the_limit_is_taken, "")
+{
+    enum { SIZE = 4 * 1024 * 1024 };
+    struct answer a;
+    char head[100];
+    char *body = malloc(SIZE);
+    assert_non_null(body);
+    for (size_t i = 0; i < SIZE; i++)
+        body[i] = (char)('a' + i % 23);
+    start();
+    snprintf(head, sizeof(head), "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", SIZE);
+    client_send(&client, head);
+    assert_true(client_send_n(&client, body, SIZE));
+    client_answer(&client, &a);
+    assert_int_equal(a.n, SIZE + strlen("POST /echo "));
+    assert_memory_equal(a.body + strlen("POST /echo "), body, SIZE);
+    answer_free(&a);
+    free(body);
+    stop();
+}
+
+TEST(a_large_answer_arrives_whole_and_the_connection_goes_on, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /big?20000000 HTTP/1.1\r\nHost: x\r\n\r\n"
+                         "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    usleep(50 * 1000);
+    assert_int_equal(atomic_load(&server.requests), 1); /* the second waits for the first's bytes */
+    client_answer(&client, &a);
+    assert_int_equal(a.n, 20000000);
+    answer_free(&a);
+    client_expect(&client, 200, "GET /echo ");
+    stop();
+}
+
+TEST(a_large_last_answer_reaches_a_peer_that_has_half_closed, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /big?20000000 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    usleep(50 * 1000);
+    shutdown(client.fd, SHUT_WR);
+    usleep(50 * 1000);
+    client_answer(&client, &a);
+    assert_int_equal(a.n, 20000000);
+    answer_free(&a);
+    assert_true(client_at_end(&client));
+    assert_true(server_empty_within(&server, 2000));
+    stop();
+}
+
+TEST(head_is_answered_without_a_body_but_with_its_length, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "HEAD /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&client, &a);
+    assert_int_equal(a.status, 200);
+    assert_true(head_has(&a, "Content-Length: 11"));
+    client_send(&client, "HEAD /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&client, &a);
+    assert_true(head_has(&a, "Content-Type: text/event-stream"));
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "GET /echo ");
+    stop();
+}
+
+TEST(no_content_has_no_length, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /empty HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_answer(&client, &a);
+    assert_int_equal(a.status, 204);
+    assert_null(strstr(a.head, "Content-Length"));
+    answer_free(&a);
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "GET /echo ");
+    stop();
+}
+
+TEST(every_method_and_form_of_target_is_handed_up, "")
+{
+    start();
+    client_send(&client, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "OPTIONS * ");
+    client_send(&client, "DELETE /mcp HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "DELETE /mcp ");
+    client_send(&client, "PATCH /mcp HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "OTHER /mcp ");
+    client_send(&client, "GET http://x:80/mcp?y HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "GET /mcp?y ");
+    client_send(&client, "GET http://x HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "GET / ");
+    client_send(&client, "GET /up HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\n"
+                         "Upgrade: websocket\r\n\r\n");
+    client_expect(&client, 200, "GET /up ");
+    stop();
+}
+
+TEST(continue_is_sent_once_and_only_if_the_peer_waits, "")
+{
+    char line[100];
+    start();
+    client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\n"
+                         "Content-Length: 4\r\n\r\n");
+    client_line(&client, line, sizeof(line));
+    assert_string_equal(line, "HTTP/1.1 100 Continue");
+    client_line(&client, line, sizeof(line));
+    assert_string_equal(line, "");
+    client_send(&client, "bo");
+    usleep(5000);
+    client_send(&client, "dy");
+    client_expect(&client, 200, "POST /echo body");
+    /* The body is there already. */
+    client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+                         "Content-Length: 4\r\n\r\nbody");
+    client_expect(&client, 200, "POST /echo body");
+    /* There is no body. */
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n");
+    client_expect(&client, 200, "GET /echo ");
+    stop();
+}
+
+TEST(http_1_0_closes_unless_it_asks_to_be_kept, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    client_answer(&client, &a);
+    assert_true(head_has(&a, "Connection: keep-alive"));
+    answer_free(&a);
+    client_send(&client, "GET /echo HTTP/1.0\r\n\r\n");
+    client_answer(&client, &a);
+    assert_true(head_has(&a, "Connection: close"));
+    answer_free(&a);
+    assert_true(client_at_end(&client));
+    stop();
+}
+
+TEST(a_stream_to_http_1_0_is_ended_by_the_close, "")
+{
+    struct answer a;
+    char body[100];
+    start();
+    client_send(&client, "GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    client_head(&client, &a);
+    assert_null(strstr(a.head, "Transfer-Encoding"));
+    assert_true(head_has(&a, "Connection: close"));
+    static const char want[] = "data: 1\n\ndata: 22\n\ndata: a longer one\n\n";
+    client_read(&client, body, sizeof(want) - 1);
+    assert_memory_equal(body, want, sizeof(want) - 1);
+    assert_true(client_at_end(&client));
+    stop();
+}
+
+TEST(connection_close_is_honoured_and_what_follows_is_ignored, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+                         "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_answer(&client, &a);
+    assert_true(head_has(&a, "Connection: close"));
+    answer_free(&a);
+    assert_true(client_at_end(&client));
+    client_close(&client);
+    assert_true(server_empty_within(&server, 1000));
+    assert_int_equal(atomic_load(&server.requests), 1);
+    client_open(&client, &server);
+    stop();
+}
+
+TEST(a_disconnect_while_a_request_is_open_is_told_once, "OD-P9")
+{
+    start();
+    client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    usleep(20 * 1000);
+    client_close(&client);
+    assert_true(gone_within(&server, 1, 1000));
+    client_open(&client, &server);
+    client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    usleep(20 * 1000);
+    shutdown(client.fd, SHUT_WR); /* half closed counts as gone */
+    assert_true(gone_within(&server, 2, 1000));
+    assert_true(server_empty_within(&server, 1000));
+    stop();
+}
+
+TEST(a_disconnect_between_requests_is_not_told, "")
+{
+    start();
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, NULL);
+    client_send(&client, "GET /ec");
+    client_close(&client);
+    assert_true(server_empty_within(&server, 1000));
+    assert_int_equal(atomic_load(&server.gone), 0);
+    client_open(&client, &server);
+    stop();
+}
+
+TEST(an_answer_to_a_peer_that_has_gone_is_harmless, "")
+{
+    start();
+    for (unsigned i = 0; i < 50; i++) {
+        struct linger reset = {.l_onoff = 1};
+        client_send(&client, "GET /later HTTP/1.1\r\nHost: x\r\n\r\nGET /big?3000000 HTTP/1.1\r\n"
+                             "Host: x\r\n\r\nGET /stream-later HTTP/1.1\r\nHost: x\r\n\r\n");
+        setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        usleep(i % 5 * 200);
+        client_close(&client);
+        client_open(&client, &server);
+    }
+    stop();
+}
+
+TEST(drain_closes_idle_connections_and_others_after_their_answer, "")
+{
+    struct client idle, pending;
+    struct answer a;
+    start();
+    client_open(&idle, &server);
+    client_send(&idle, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&idle, 200, NULL);
+    client_open(&pending, &server);
+    client_send(&pending, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbo");
+    usleep(20 * 1000);
+    server_run(&server, do_drain);
+    assert_true(client_at_end(&idle));
+    assert_true(client_at_end(&client));
+    client_send(&pending, "dy");
+    client_answer(&pending, &a);
+    assert_string_equal(a.body, "POST /echo body");
+    assert_true(head_has(&a, "Connection: close"));
+    answer_free(&a);
+    assert_true(client_at_end(&pending));
+    client_close(&pending);
+    client_close(&idle);
+    assert_true(server_empty_within(&server, 1000));
+    stop();
+}
+
+TEST(close_ends_everything_and_tells_of_open_requests, "")
+{
+    struct client hold, stream;
+    struct answer a;
+    start();
+    client_open(&hold, &server);
+    client_send(&hold, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_open(&stream, &server);
+    client_send(&stream, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&stream, &a);
+    usleep(20 * 1000);
+    server_run(&server, do_close);
+    assert_true(gone_within(&server, 2, 1000));
+    assert_true(client_at_end(&hold));
+    assert_int_equal(owl_reactor_load(owl_runtime_at(server.rt, 0)), 0);
+    client_close(&hold);
+    client_close(&stream);
+    stop();
+}
+
+TEST(without_memory_there_is_no_server, "")
+{
+    static const struct owl_http_ops ops = {.request = on_request, .gone = on_gone};
+    struct owl_log log = {0};
+    struct owl_runtime *rt;
+    struct owl_http *h = NULL;
+    struct owl_runtime_options o = {.reactors = 3, .workers = 1, .max_queued_work = 1, .log = &log};
+    assert_int_equal(owl_runtime_new(&o, &rt, NULL), 0);
+    for (unsigned long n = 1; n <= 4; n++) {
+        owl_alloc_fail_at(n);
+        assert_int_equal(owl_http_new(rt, NULL, &ops, NULL, &h), -OWL_ENOMEM);
+        owl_alloc_fail_at(0);
+        assert_null(h);
+    }
+    assert_int_equal(owl_http_new(rt, NULL, &ops, NULL, &h), 0);
+    owl_http_free(h);
+    owl_http_free(NULL);
+    owl_runtime_join(rt);
+    owl_runtime_aunref(rt);
+}

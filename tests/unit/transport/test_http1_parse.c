@@ -1,0 +1,146 @@
+/* The request parser alone, without a socket. */
+#include "support/test.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "transport/http1_parse.h"
+
+static const struct owl_http_limits limits = {
+    .url_bytes = 1000, .header_bytes = 4000, .headers = 50, .body_bytes = 300000};
+
+/* Feeds @p in in pieces of @p step bytes, each its own block; how much was used. */
+static size_t feed(struct owl_http__parse *p, owl_str in, size_t step)
+{
+    size_t at = 0;
+    while (at < in.n && p->stage < OWL_HTTP__COMPLETE) {
+        size_t n = in.n - at < step ? in.n - at : step;
+        char *piece = malloc(n);
+        assert_non_null(piece);
+        memcpy(piece, in.p + at, n);
+        size_t used = owl_http__parse_feed(p, (owl_str){piece, n});
+        assert_true(used == n || p->stage == OWL_HTTP__COMPLETE);
+        at += used;
+        free(piece);
+    }
+    return at;
+}
+
+static void assert_str(owl_str s, const char *want)
+{
+    assert_int_equal(s.n, strlen(want));
+    if (s.n > 0)
+        assert_memory_equal(s.p, want, s.n);
+}
+
+TEST(a_request_is_the_same_in_pieces_of_any_size, "")
+{
+    static const char in[] = "\r\nPOST /path/to?a=b&c HTTP/1.1\r\nHost:  h:1 \r\nEmpty:\r\n"
+                             "X-Spaces: a  b\t\r\nTransfer-Encoding: Chunked\r\n\r\n"
+                             "5;name=value\r\nhello\r\n006\r\n world\r\n0\r\nT: 1\r\n\r\nGET / ";
+    struct owl_http__parse p;
+    owl_http__parse_init(&p, &limits);
+    for (size_t step = 1; step < sizeof(in); step++) {
+        size_t used = feed(&p, OWL_STR(in), step);
+        assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+        assert_int_equal(used, sizeof(in) - 1 - strlen("GET / "));
+        assert_int_equal(p.view.method, OWL_HTTP_POST);
+        assert_str(p.view.path, "/path/to");
+        assert_str(p.view.query, "a=b&c");
+        assert_int_equal(p.view.n_headers, 4);
+        assert_str(p.view.headers[0].name, "Host");
+        assert_str(p.view.headers[0].value, "h:1");
+        assert_str(p.view.headers[1].value, "");
+        assert_str(p.view.headers[2].value, "a  b");
+        assert_str(p.view.body, "hello world");
+        assert_true(p.keep_alive);
+        owl_http__parse_reset(&p);
+    }
+    owl_http__parse_done(&p);
+}
+
+TEST(absent_query_and_body_are_absent_and_empty, "")
+{
+    struct owl_http__parse p;
+    owl_http__parse_init(&p, &limits);
+    feed(&p, OWL_STR("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), 100);
+    assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+    assert_null(p.view.query.p);
+    assert_non_null(p.view.body.p);
+    assert_int_equal(p.view.body.n, 0);
+    owl_http__parse_reset(&p);
+    feed(&p, OWL_STR("GET /? HTTP/1.1\r\nHost: h\r\n\r\n"), 100);
+    assert_non_null(p.view.query.p);
+    assert_int_equal(p.view.query.n, 0);
+    owl_http__parse_done(&p);
+}
+
+/* The first block of headers and text is outgrown, in the middle of a token too. */
+TEST(many_and_long_headers_stay_where_they_are, "")
+{
+    struct owl_buf b, want;
+    struct owl_http__parse p;
+    owl_buf_init(&b, SIZE_MAX);
+    owl_buf_init(&want, SIZE_MAX);
+    owl_buf_putz(&b, "GET / HTTP/1.1\r\nHost: h\r\n");
+    for (int i = 0; i < 48; i++)
+        owl_buf_printf(&b, "name-%d: %0*d\r\n", i, i + 20, i);
+    owl_buf_putz(&b, "\r\n");
+    owl_http__parse_init(&p, &limits);
+    for (size_t step = 1; step < 200; step += 7) {
+        feed(&p, owl_buf_str(&b), step);
+        assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+        assert_int_equal(p.view.n_headers, 49);
+        for (int i = 0; i < 48; i++) {
+            owl_buf_reset(&want);
+            owl_buf_printf(&want, "name-%d", i);
+            assert_true(owl_str_eq(p.view.headers[i + 1].name, owl_buf_str(&want)));
+            owl_buf_reset(&want);
+            owl_buf_printf(&want, "%0*d", i + 20, i);
+            assert_true(owl_str_eq(p.view.headers[i + 1].value, owl_buf_str(&want)));
+        }
+        owl_http__parse_reset(&p);
+    }
+    owl_http__parse_done(&p);
+    owl_buf_done(&want);
+    owl_buf_done(&b);
+}
+
+TEST(an_announced_length_is_not_believed_before_it_comes, "")
+{
+    struct owl_http__parse p;
+    owl_http__parse_init(&p, &limits);
+    feed(&p, OWL_STR("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\nx"), 1000);
+    assert_int_equal(p.stage, OWL_HTTP__BODY);
+    assert_true(owl_arena_used(p.arena) < 100000);
+    owl_http__parse_done(&p);
+}
+
+TEST(running_out_of_memory_anywhere_is_a_refusal, "")
+{
+    static char in[200000];
+    int n = snprintf(in, sizeof(in), "POST /%0700d HTTP/1.1\r\nHost: h\r\nContent-Length: 150000\r\n", 1);
+    for (int i = 0; i < 30; i++)
+        n += snprintf(in + n, sizeof(in) - (size_t)n, "h%d: v\r\n", i);
+    n += snprintf(in + n, sizeof(in) - (size_t)n, "\r\n");
+    size_t total = (size_t)n + 150000;
+    memset(in + n, 'b', 150000);
+    unsigned long fail = 1;
+    for (bool refused = true; refused; fail++) {
+        struct owl_http__parse p;
+        owl_http__parse_init(&p, &limits);
+        owl_alloc_fail_at(fail);
+        for (size_t at = 0; at < total && p.stage < OWL_HTTP__COMPLETE; at += 1000)
+            owl_http__parse_feed(&p, (owl_str){in + at, total - at < 1000 ? total - at : 1000});
+        owl_alloc_fail_at(0);
+        refused = p.stage == OWL_HTTP__REFUSED;
+        if (refused)
+            assert_int_equal(p.refusal.status, 503);
+        else
+            assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+        owl_http__parse_done(&p);
+        owl_arena_thread_done();
+    }
+    assert_true(fail > 4);
+}
