@@ -265,6 +265,7 @@ static void on_done(struct owl_reactor *r, struct owl_msg *m)
     (void)r;
     struct owl_call *c = OWL_CONTAINER(m, struct owl_call, done);
     OWL_ASSERT(c->step == &owl_steps[OWL_STEP_await]);
+    c->returned = true;
     owl_call_run(c);
     owl_call_unref(c);
 }

@@ -133,6 +133,7 @@ struct owl_call {
     int end_error;     /* the reactor ended the call with this */
     bool silent;       /* … and the client gets no answer */
     bool admitted;     /* settle() is due */
+    bool returned;     /* the reactor knows that the handler is through: its post has arrived */
     const void *scope; /* within which notifications name this call by its id; NULL: nothing does */
     owl_str cancel_key; /* in host_local.in_flight, or absent */
     struct owl_timer deadline;

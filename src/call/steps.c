@@ -70,6 +70,7 @@ static enum owl_verdict finish_inline(struct owl_call *c, int rc)
     if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
         return OWL_NEXT; /* finished by hand: the post is under way */
     c->status = rc;
+    c->returned = true;
     if (rc == 0 && c->result.rc == 0 && !c->failure.error)
         return OWL_FINISH;
     owl_call__goto(c, &owl_steps[OWL_STEP_await]);
@@ -98,10 +99,11 @@ static enum owl_verdict run_invoke(struct owl_call *c)
     enum owl_verdict v = parse_input(c);
     if (v != OWL_NEXT)
         return v;
+    c->returned = false;
     if (c->handler_flags & OWL_INLINE) {
-        enum owl_verdict done = finish_inline(c, c->handler(c, c->handler_data));
-        if (done != OWL_NEXT || atomic_load(&c->state) == OWL_CALL_FINISHED)
-            return done;
+        v = finish_inline(c, c->handler(c, c->handler_data));
+        if (c->returned)
+            return v;
     }
     int rc = owl_call_wait(c, true);
     if (rc == -OWL_EEXISTS)
@@ -115,8 +117,8 @@ static enum owl_verdict run_invoke(struct owl_call *c)
 /* Run twice: when the wait begins, and when the finisher's post has arrived. */
 static enum owl_verdict run_await(struct owl_call *c)
 {
-    if (atomic_load(&c->state) != OWL_CALL_FINISHED)
-        return OWL_SUSPEND;
+    if (!c->returned)
+        return OWL_SUSPEND; /* even if it has finished: its post is under way */
     if (c->status == OWL_PENDING && !c->failure.error)
         return OWL_NEXT;
     if (c->status > 0)
