@@ -20,8 +20,21 @@ bool owl_str_ieq(owl_str a, owl_str b)
 {
     if (a.n != b.n)
         return false;
-    for (size_t i = 0; i < a.n; i++) {
-        if (lower(a.p[i]) != lower(b.p[i]))
+    size_t i = 0;
+    for (uint64_t x, y; i + 8 <= a.n; i += 8) { /* eight at a time while they are the same */
+        memcpy(&x, a.p + i, 8);
+        memcpy(&y, b.p + i, 8);
+        if (x == y)
+            continue;
+        if ((x ^ y) & ~UINT64_C(0x2020202020202020))
+            return false;
+        for (size_t k = i; k < i + 8; k++) {
+            if (a.p[k] != b.p[k] && lower(a.p[k]) != lower(b.p[k]))
+                return false;
+        }
+    }
+    for (; i < a.n; i++) {
+        if (a.p[i] != b.p[i] && lower(a.p[i]) != lower(b.p[i]))
             return false;
     }
     return true;

@@ -51,39 +51,13 @@ static int grow(struct owl_buf *b, size_t need)
     return 0;
 }
 
-int owl_buf_reserve(struct owl_buf *b, size_t n)
+int owl_buf__grow(struct owl_buf *b, size_t n)
 {
-    if (OWL_UNLIKELY(b->rc))
+    if (b->rc)
         return b->rc;
-    if (OWL_LIKELY(n <= b->cap - b->n))
-        return 0;
     if (n > b->max - b->n)
         return b->rc = -OWL_ELIMIT;
     return grow(b, b->n + n);
-}
-
-void owl_buf_putc(struct owl_buf *b, char c)
-{
-    if (owl_buf_reserve(b, 1) == 0)
-        b->p[b->n++] = c;
-}
-
-void owl_buf_put(struct owl_buf *b, const void *p, size_t n)
-{
-    if (n == 0 || owl_buf_reserve(b, n))
-        return;
-    memcpy(b->p + b->n, p, n);
-    b->n += n;
-}
-
-void owl_buf_puts(struct owl_buf *b, owl_str s)
-{
-    owl_buf_put(b, s.p, s.n);
-}
-
-void owl_buf_putz(struct owl_buf *b, const char *z)
-{
-    owl_buf_puts(b, owl_str_of(z));
 }
 
 void owl_buf_printf(struct owl_buf *b, const char *fmt, ...)

@@ -23,11 +23,36 @@ void owl_buf_done(struct owl_buf *b);  /* frees; the buffer is empty and usable 
 void owl_buf_reset(struct owl_buf *b); /* empties, keeps the memory, forgets the error */
 
 /* Makes room for @p n more bytes. The room is at b->p + b->n; add what was used to b->n. */
-int owl_buf_reserve(struct owl_buf *b, size_t n);
-void owl_buf_putc(struct owl_buf *b, char c);
-void owl_buf_put(struct owl_buf *b, const void *p, size_t n);
-void owl_buf_puts(struct owl_buf *b, owl_str s);
-void owl_buf_putz(struct owl_buf *b, const char *z);
+int owl_buf__grow(struct owl_buf *b, size_t n);
+static inline int owl_buf_reserve(struct owl_buf *b, size_t n)
+{
+    return OWL_LIKELY(b->rc == 0 && n <= b->cap - b->n) ? 0 : owl_buf__grow(b, n);
+}
+
+static inline void owl_buf_putc(struct owl_buf *b, char c)
+{
+    if (owl_buf_reserve(b, 1) == 0)
+        b->p[b->n++] = c;
+}
+
+static inline void owl_buf_put(struct owl_buf *b, const void *p, size_t n)
+{
+    if (n == 0 || owl_buf_reserve(b, n))
+        return;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
+
+static inline void owl_buf_puts(struct owl_buf *b, owl_str s)
+{
+    owl_buf_put(b, s.p, s.n);
+}
+
+static inline void owl_buf_putz(struct owl_buf *b, const char *z)
+{
+    owl_buf_puts(b, owl_str_of(z));
+}
+
 void owl_buf_printf(struct owl_buf *b, const char *fmt, ...) OWL_PRINTF(2, 3);
 void owl_buf_putu(struct owl_buf *b, uint64_t v); /* decimal */
 /* Removes the first @p n bytes. */

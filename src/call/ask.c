@@ -232,8 +232,8 @@ enum owl_verdict owl_ask_restore(struct owl_call *c)
     if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->rounds)
         return OWL_NEXT;
     owl_error err;
-    owl_str state = owl_span_get(c->msg.params, "requestState");
-    owl_str responses = owl_span_get(c->msg.params, "inputResponses");
+    owl_str state = owl_rpc_param(&c->msg, "requestState");
+    owl_str responses = owl_rpc_param(&c->msg, "inputResponses");
     int rc = state.p ? open_state(c, state, &err) : 0;
     if (rc == 0 && owl_span_is_object(responses) && (rc = take_answers(c, responses)) != 0)
         owl_fail(&err, -rc, NULL);

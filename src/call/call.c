@@ -326,8 +326,7 @@ struct owl_snapshot *owl_call_registry(struct owl_call *c)
 
 bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret)
 {
-    owl_str literal = owl_span_is_object(c->msg.params) ? owl_span_get(c->msg.params, key)
-                                                        : (owl_str){NULL, 0};
+    owl_str literal = owl_rpc_param(&c->msg, key);
     if (literal.p && !owl_span_is_string(literal)) {
         owl_call_set_failure(c, OWL_EPARAMS, "params.%s must be a string", key);
         return false;

@@ -46,6 +46,9 @@ struct scan {
     unsigned depth, max_depth;
     struct key *keys; /* inline_keys, or on the heap */
     size_t nkeys, cap;
+    struct owl_tape *tape; /* NULL: nothing is recorded */
+    /* Of each level that is recorded: the entry whose value is being scanned, or NULL. */
+    struct owl_tape_entry *open[OWL_TAPE_LEVELS + 1];
     struct level levels[OWL_JSON_DEPTH + 1];
     struct key inline_keys[KEYS_INLINE];
 };
@@ -361,6 +364,33 @@ static inline bool pop(struct scan *s)
     return true;
 }
 
+/* ---- the tape ------------------------------------------------------------------------------ */
+
+/* A key at this level is recorded if every level around it is a recorded object too. */
+static inline void record_key(struct scan *s, owl_str key, bool escaped, const char *value)
+{
+    if (!s->tape || s->depth > OWL_TAPE_LEVELS || (s->depth == 2 && !s->open[1]))
+        return;
+    if (OWL_UNLIKELY(s->tape->n == OWL_TAPE_ENTRIES)) {
+        s->tape->partial = true;
+        s->open[s->depth] = NULL;
+        return;
+    }
+    struct owl_tape_entry *e = &s->tape->entries[s->tape->n++];
+    *e = (struct owl_tape_entry){{key, {value, 0}}, s->depth == 2, escaped};
+    s->open[s->depth] = e;
+}
+
+/* A value has ended before @p p. */
+static inline void record_end(struct scan *s, const char *p)
+{
+    if (!s->tape || s->depth > OWL_TAPE_LEVELS || !s->open[s->depth])
+        return;
+    owl_str *value = &s->open[s->depth]->span.value;
+    value->n = (size_t)(p - value->p);
+    s->open[s->depth] = NULL;
+}
+
 /* A key and its colon; the result is where its value is expected. */
 static const char *scan_key(struct scan *s, const char *p)
 {
@@ -372,10 +402,13 @@ static const char *scan_key(struct scan *s, const char *p)
     p = scan_string(s, from, &escaped);
     if (OWL_UNLIKELY(!p) || !add_key(s, from, p - 1, escaped))
         return NULL;
+    size_t n = (size_t)(p - 1 - from);
     p = skip_space(s, p);
     if (OWL_UNLIKELY(p == s->end || *p != ':'))
         return unexpected(s, p, "':' after a key");
-    return p + 1;
+    const char *value = skip_space(s, p + 1);
+    record_key(s, (owl_str){from, n}, escaped, value);
+    return value;
 }
 
 /* One value, or its beginning: of an object or array that is not empty only the part before its
@@ -423,7 +456,7 @@ static const char *scan_follow(struct scan *s, const char *p)
             return unexpected(s, p, object ? "',' or '}'" : "',' or ']'");
         if (!pop(s))
             return NULL;
-        p++;
+        record_end(s, ++p);
     }
     return p;
 }
@@ -434,8 +467,10 @@ static const char *scan_text(struct scan *s, const char *p)
         bool open = true;
         while (p && open)
             p = scan_value(s, p, &open);
-        if (p)
-            p = scan_follow(s, p);
+        if (!p)
+            break;
+        record_end(s, p);
+        p = scan_follow(s, p);
     } while (p && s->depth > 0);
     if (!p)
         return NULL;
@@ -444,6 +479,12 @@ static const char *scan_text(struct scan *s, const char *p)
 }
 
 int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr)
+{
+    return owl_json_scan_tape(text, max_depth, NULL, reterr);
+}
+
+int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape,
+                       owl_error *reterr)
 {
     if (text.n > UINT32_MAX)
         return owl_fail(reterr, OWL_ELIMIT, "the text is larger than 4 GiB");
@@ -459,6 +500,12 @@ int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr)
     s.keys = s.inline_keys;
     s.nkeys = 0;
     s.cap = KEYS_INLINE;
+    s.tape = tape;
+    memset(s.open, 0, sizeof s.open);
+    if (tape) {
+        tape->n = 0;
+        tape->partial = false;
+    }
     if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
         fail(&s, OWL_EPARSE, text.p, "a byte order mark is not allowed; send UTF-8 without one");
     else

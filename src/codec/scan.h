@@ -25,6 +25,22 @@ struct owl_span {
  * a temporary table (OWL_ENOMEM). O(n). */
 OWL_NODISCARD int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr);
 
+/* Where the members of the outermost object and of the objects among them are, in their order: what
+ * a message router looks at, found while the text is proved instead of by walking it again. */
+enum { OWL_TAPE_LEVELS = 2, OWL_TAPE_ENTRIES = 40 };
+struct owl_tape {
+    size_t n;
+    bool partial; /* there were more: walk instead */
+    struct owl_tape_entry {
+        struct owl_span span;
+        bool inner;   /* a member of the last entry before it that is not inner */
+        bool escaped; /* its key is */
+    } entries[OWL_TAPE_ENTRIES];
+};
+/* As owl_json_scan(). The tape means something on success only; it borrows the text. */
+OWL_NODISCARD int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape,
+                                     owl_error *reterr);
+
 /* Walks the members or elements of the outermost value of text that was proved by owl_json_scan():
  *     struct owl_span_iter it = owl_span_iter(text);
  *     for (struct owl_span s; owl_span_next(&it, &s);) ...
@@ -36,6 +52,17 @@ struct owl_span_iter {
 struct owl_span_iter owl_span_iter(owl_str proved_text);
 bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret);
 
+/* Whether the key of a span, as written, decodes to @p name. */
+bool owl_span__key_escaped(owl_str key, owl_str name);
+static inline bool owl_span_key_is(owl_str key, owl_str name)
+{
+    /* An escape is longer than what it stands for: a key that is shorter than the name is another. */
+    if (key.n < name.n || name.n == 0)
+        return key.n == name.n;
+    if (key.n == name.n && key.p[0] == name.p[0])
+        return memcmp(key.p, name.p, key.n) == 0 && !memchr(key.p, '\\', key.n);
+    return key.n > name.n && owl_span__key_escaped(key, name);
+}
 /* The value of the member @p key (an escaped spelling in the source is found too), or {NULL,0}. */
 owl_str owl_span_get(owl_str proved_object, const char *key);
 

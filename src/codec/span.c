@@ -77,12 +77,9 @@ bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret)
     return true;
 }
 
-static bool key_is(owl_str key, owl_str wanted)
+bool owl_span__key_escaped(owl_str key, owl_str name)
 {
-    /* An escape is longer than what it stands for: keys of equal length are equal only without. */
-    if (key.n == wanted.n)
-        return memcmp(key.p, wanted.p, key.n) == 0 && !memchr(key.p, '\\', key.n);
-    return key.n > wanted.n && memchr(key.p, '\\', key.n) && owl_text__equals(key, wanted);
+    return memchr(key.p, '\\', key.n) && owl_text__equals(key, name);
 }
 
 owl_str owl_span_get(owl_str proved_object, const char *key)
@@ -91,7 +88,7 @@ owl_str owl_span_get(owl_str proved_object, const char *key)
     struct owl_span_iter it = owl_span_iter(proved_object);
     struct owl_span s;
     while (it.object && owl_span_next(&it, &s)) {
-        if (key_is(s.key, wanted))
+        if (owl_span_key_is(s.key, wanted))
             return s.value;
     }
     return (owl_str){NULL, 0};

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "codec/scan.h"
 
 enum { OWL_RPC_ID_BYTES = 256, OWL_RPC_METHOD_BYTES = 256 };
 
@@ -22,9 +23,11 @@ struct owl_rpc_msg {
     owl_str method; /* decoded */
     owl_str params; /* raw object (or array), or absent */
     owl_str payload; /* raw result or error of a response */
+    const struct owl_span *members; /* of params, in their order; in the arena of the message */
+    size_t n_members;
 };
 
-/* Read one message from text that owl_json_scan() has proved. Method names with escapes are
+/* Read one message from text that owl_json_scan() has proved; @p tape is what it recorded, or NULL. Method names with escapes are
  * decoded into @p a. Refused with OWL_EREQUEST, the message saying which member and why: not an
  * object; jsonrpc is not "2.0"; id neither string nor integer or too long; method not a string
  * or too long; params neither object nor array; both or neither of result and error; a method
@@ -32,8 +35,11 @@ struct owl_rpc_msg {
  * null, which reads as none). OWL_ENOMEM and OWL_ELIMIT (arena) where a method name is decoded.
  * ret->id is set also on failure (absent if it was not readable), so that the answer can name
  * it; everything else of *ret only on success. */
-OWL_NODISCARD int owl_rpc_read(struct owl_arena *a, owl_str proved, struct owl_rpc_msg *ret,
-                               owl_error *reterr);
+OWL_NODISCARD int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
+                               struct owl_rpc_msg *ret, owl_error *reterr);
+
+/* The raw value of a member of params, or {NULL,0}. */
+owl_str owl_rpc_param(const struct owl_rpc_msg *msg, const char *name);
 
 /* ---- writing: whole messages on one line, without newline ---- */
 

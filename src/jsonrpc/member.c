@@ -1,19 +1,10 @@
 /* jsonrpc/member.c - several members of an object in one walk.
  *
- * Pure, any thread. Runs several times for each message: keys are compared by length first, and
- * only a key that holds a backslash is compared decoded. */
+ * Pure, any thread. */
 #include "jsonrpc/member.h"
 
 #include "codec/json.h"
 #include "codec/scan.h"
-
-static bool key_is(owl_str key, bool escaped, owl_str name)
-{
-    if (!escaped)
-        return owl_str_eq(key, name);
-    /* The key is borrowed from text in which quotes surround it. */
-    return owl_span_str_eq((owl_str){key.p - 1, key.n + 2}, name);
-}
 
 bool owl_members(owl_str proved, const owl_str *names, size_t n, owl_str *ret)
 {
@@ -25,9 +16,8 @@ bool owl_members(owl_str proved, const owl_str *names, size_t n, owl_str *ret)
 
     size_t found = 0;
     for (struct owl_span s; found < n && owl_span_next(&it, &s);) {
-        bool escaped = memchr(s.key.p, '\\', s.key.n) != NULL;
         for (size_t i = 0; i < n; i++) {
-            if (!key_is(s.key, escaped, names[i]))
+            if (!owl_span_key_is(s.key, names[i]))
                 continue;
             ret[i] = s.value;
             found++;

@@ -73,47 +73,42 @@ void owl_mcp_header_encode(struct owl_buf *b, owl_str value)
 
 /* ---- mirrors --------------------------------------------------------------------------------- */
 
-static int check_method(owl_str header, owl_str method, owl_error *reterr)
+static int check_method(const struct owl_mcp_mirror *m, owl_error *reterr)
 {
-    struct owl_mcp__shown want = owl_mcp__show(method);
-    if (!header.p)
+    if (m->header_method.p && owl_str_eq(owl_str_trim(m->header_method), m->method))
+        return 0;
+    struct owl_mcp__shown want = owl_mcp__show(m->method);
+    if (!m->header_method.p)
         return owl_fail(reterr, OWL_EHEADER, "the Mcp-Method header is missing; send '%s'", want.z);
-    if (!owl_str_eq(owl_str_trim(header), method))
-        return owl_fail(reterr, OWL_EHEADER, "the Mcp-Method header says '%s', the body '%s'",
-                        owl_mcp__show(header).z, want.z);
-    return 0;
+    return owl_fail(reterr, OWL_EHEADER, "the Mcp-Method header says '%s', the body '%s'",
+                    owl_mcp__show(m->header_method).z, want.z);
 }
 
-static int check_name(struct owl_arena *a, owl_str header, const char *key, owl_str literal,
-                      owl_error *reterr)
+static int check_name(struct owl_arena *a, const struct owl_mcp_mirror *m, owl_error *reterr)
 {
-    /* With its quotes, which is well enough for a message. */
-    struct owl_mcp__shown want = owl_mcp__show(literal);
-    if (!header.p)
-        return owl_fail(reterr, OWL_EHEADER,
-                        "the Mcp-Name header is missing; send the value of params.%s, %s", key,
-                        want.z);
     owl_str name = {NULL, 0};
     owl_error why;
-    int rc = owl_mcp_header_decode(a, header, &name, &why);
+    int rc = m->header_name.p ? owl_mcp_header_decode(a, m->header_name, &name, &why) : 0;
     if (rc != 0)
         return owl_fail(reterr, -rc, "Mcp-Name: %s", why.message);
-    if (!owl_span_str_eq(literal, name))
-        return owl_fail(reterr, OWL_EHEADER, "the Mcp-Name header says '%s', params.%s is %s",
-                        owl_mcp__show(header).z, key, want.z);
-    return 0;
+    if (name.p && owl_span_str_eq(m->name, name))
+        return 0;
+    /* With its quotes, which is well enough for a message. */
+    struct owl_mcp__shown want = owl_mcp__show(m->name);
+    if (!m->header_name.p)
+        return owl_fail(reterr, OWL_EHEADER,
+                        "the Mcp-Name header is missing; send the value of params.%s, %s",
+                        m->name_key, want.z);
+    return owl_fail(reterr, OWL_EHEADER, "the Mcp-Name header says '%s', params.%s is %s",
+                    owl_mcp__show(m->header_name).z, m->name_key, want.z);
 }
 
-int owl_mcp_headers_check(struct owl_arena *a, owl_str header_method, owl_str header_name,
-                          owl_str method, const char *name_key, owl_str params, owl_error *reterr)
+int owl_mcp_headers_check(struct owl_arena *a, const struct owl_mcp_mirror *m, owl_error *reterr)
 {
-    int rc = check_method(header_method, method, reterr);
-    if (rc != 0 || !name_key || !owl_span_is_object(params))
+    int rc = check_method(m, reterr);
+    if (rc != 0 || !m->name_key || !owl_span_is_string(m->name))
         return rc;
-    owl_str literal = owl_span_get(params, name_key);
-    if (!owl_span_is_string(literal))
-        return 0;
-    return check_name(a, header_name, name_key, literal, reterr);
+    return check_name(a, m, reterr);
 }
 
 /* ---- Host and Origin ------------------------------------------------------------------------- */

@@ -13,13 +13,16 @@ OWL_NODISCARD int owl_mcp_header_decode(struct owl_arena *a, owl_str value, owl_
 /* Encode @p value as a header value: plain where it can be, base64 where it must be. */
 void owl_mcp_header_encode(struct owl_buf *b, owl_str value);
 
-/* Mcp-Method against the method, Mcp-Name against the params member that the method mirrors. @p
- * name_key NULL: Mcp-Name is not looked at. @p header_* are raw values or absent; @p params
- * proved text or absent. A params member that is no string is left to the method to refuse.
- * @errors OWL_EHEADER (which header, what it said, what the body says). */
-OWL_NODISCARD int owl_mcp_headers_check(struct owl_arena *a, owl_str header_method,
-                                        owl_str header_name, owl_str method, const char *name_key,
-                                        owl_str params, owl_error *reterr);
+/* What the mirror headers say, and what they mirror. */
+struct owl_mcp_mirror {
+    owl_str header_method, header_name; /* raw values, or absent */
+    owl_str method;                     /* of the body */
+    const char *name_key; /* the params member that Mcp-Name mirrors; NULL: it is not looked at */
+    owl_str name;         /* that member, raw, or absent; no string: left to the method to refuse */
+};
+/* @errors OWL_EHEADER (which header, what it said, what the body says), OWL_ENOMEM. */
+OWL_NODISCARD int owl_mcp_headers_check(struct owl_arena *a, const struct owl_mcp_mirror *m,
+                                        owl_error *reterr);
 
 /* Host and Origin against the names that a server answers to: localhost, 127.0.0.1, [::1] (each
  * with any port), and @p allowed (names, or names with a port, separated by commas; "*" for any

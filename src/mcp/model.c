@@ -109,8 +109,7 @@ struct owl_mcp__shown owl_mcp__show(owl_str s)
 
 /* ---- _meta ----------------------------------------------------------------------------------- */
 
-int owl_mcp_meta_read(struct owl_arena *a, owl_str params, struct owl_mcp_meta *ret,
-                      owl_error *reterr)
+int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, struct owl_mcp_meta *ret, owl_error *reterr)
 {
     enum { VERSION, CAPS, INFO, LEVEL, PROGRESS, TRACE, MEMBERS };
     static const owl_str names[MEMBERS] = {
@@ -121,10 +120,9 @@ int owl_mcp_meta_read(struct owl_arena *a, owl_str params, struct owl_mcp_meta *
         [PROGRESS] = {"progressToken", 13},
         [TRACE] = {"traceparent", 11},
     };
-    static const owl_str absent = {NULL, 0}, key = {"_meta", 5};
+    static const owl_str absent = {NULL, 0};
 
-    struct owl_mcp_meta meta = {0};
-    owl_members(params, &key, 1, &meta.raw);
+    struct owl_mcp_meta meta = {.raw = raw};
     owl_str m[MEMBERS];
     if (!owl_members(meta.raw, names, MEMBERS, m) && meta.raw.p)
         return owl_fail(reterr, OWL_EPARAMS, "params._meta must be an object, not %s",

@@ -64,9 +64,9 @@ struct owl_mcp_meta {
     owl_str progress_token;   /* raw string or integer literal; absent also if it is neither */
     owl_str traceparent;      /* decoded */
 };
-/* @p params is proved text or absent. @errors OWL_EPARAMS (`_meta` is not an object),
+/* @p raw is `_meta` of a request, proved text or absent. @errors OWL_EPARAMS (`_meta` is not an object),
  * OWL_ENOMEM. */
-OWL_NODISCARD int owl_mcp_meta_read(struct owl_arena *a, owl_str params, struct owl_mcp_meta *ret,
+OWL_NODISCARD int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, struct owl_mcp_meta *ret,
                                     owl_error *reterr);
 
 /* Whether raw client capabilities (proved text or absent) declare @p name: "sampling",

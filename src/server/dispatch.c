@@ -76,9 +76,15 @@ static int check_modern(struct entry *e)
     struct owl_inbound *in = e->in;
     e->status = 400;
     int rc = owl_mcp_modern_check(&e->meta, &e->err);
+    const char *name_key = e->method ? e->method->name_key : NULL;
+    struct owl_mcp_mirror mirror = {.header_method = in->method,
+                                    .header_name = in->name,
+                                    .method = e->msg.method,
+                                    .name_key = name_key};
+    if (name_key)
+        mirror.name = owl_rpc_param(&e->msg, name_key);
     if (rc == 0 && in->front->http)
-        rc = owl_mcp_headers_check(in->arena, in->method, in->name, e->msg.method,
-                                   e->method ? e->method->name_key : NULL, e->msg.params, &e->err);
+        rc = owl_mcp_headers_check(in->arena, &mirror, &e->err);
     if (rc == 0 && e->meta.log_level.p &&
         (!owl_span_is_string(e->meta.log_level) ||
          owl_level_parse((owl_str){e->meta.log_level.p + 1, e->meta.log_level.n - 2}) < 0))
@@ -108,7 +114,7 @@ static void cancel(struct entry *e)
 {
     struct owl_inbound *in = e->in;
     struct owl_host *h = &in->front->server->host;
-    owl_str id = owl_span_get(e->msg.params, "requestId");
+    owl_str id = owl_rpc_param(&e->msg, "requestId");
     if (!in->scope || !id.p || id.n > OWL_RPC_ID_BYTES)
         return;
     for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++) {
@@ -181,17 +187,18 @@ static int start_call(struct entry *e, struct owl_call **ret)
 }
 
 /* Everything before the call exists. 0 and *ret_call, 0 without a call (nothing to answer), or the error in e->err. */
-static int admit(struct entry *e, owl_str proved, struct owl_call **ret_call)
+static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
+                 struct owl_call **ret_call)
 {
     struct owl_inbound *in = e->in;
     struct owl_server *s = in->front->server;
     e->status = 400;
-    int rc = owl_rpc_read(in->arena, proved, &e->msg, &e->err);
+    int rc = owl_rpc_read(in->arena, proved, tape, &e->msg, &e->err);
     if (rc != 0)
         return rc;
     if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)
         return take_response(e);
-    rc = owl_mcp_meta_read(in->arena, e->msg.params, &e->meta, &e->err);
+    rc = owl_mcp_meta_read(in->arena, owl_rpc_param(&e->msg, "_meta"), &e->meta, &e->err);
     if (rc == 0)
         rc = classify(e);
     if (rc != 0)
@@ -207,11 +214,12 @@ static int admit(struct entry *e, owl_str proved, struct owl_call **ret_call)
 }
 
 static enum owl_dispatched dispatch_one(struct owl_inbound *in, owl_str proved,
-                                        struct owl_call **ret_call, struct owl_buf *out, int *status)
+                                        const struct owl_tape *tape, struct owl_call **ret_call,
+                                        struct owl_buf *out, int *status)
 {
     struct entry e = {.in = in};
     struct owl_call *c = NULL;
-    if (admit(&e, proved, &c) != 0)
+    if (admit(&e, proved, tape, &c) != 0)
         return e.msg.kind == OWL_RPC_NOTIFICATION && e.msg.method.p && !in->front->http
                    ? OWL_DISPATCH_ACCEPTED /* a notification gets no answer, not even a refusal */
                    : refuse(&e, out, status);
@@ -289,7 +297,7 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
         owl_rpc_error(&out, owl_span_get(text, "id"), -32600,
                       OWL_STR("initialize must not be part of a batch"), (owl_str){NULL, 0});
     } else {
-        d = dispatch_one(&one, (owl_str){copy, text.n}, NULL, &out, &status);
+        d = dispatch_one(&one, (owl_str){copy, text.n}, NULL, NULL, &out, &status);
     }
     if (d == OWL_DISPATCH_REFUSED)
         batch_add(b, owl_buf_str(&out));
@@ -340,7 +348,8 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
     const char *no_batch = NULL;
     enum owl_dispatched d;
     owl_buf_reset(out);
-    int rc = owl_json_scan(in->text, OWL_JSON_DEPTH, &e.err);
+    struct owl_tape tape;
+    int rc = owl_json_scan_tape(in->text, OWL_JSON_DEPTH, &tape, &e.err);
     if (rc == 0 && owl_span_is_array(owl_str_trim(in->text)))
         no_batch = batch_refusal(in, in->text);
     if (no_batch)
@@ -350,7 +359,7 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
     else if (owl_span_is_array(owl_str_trim(in->text)))
         d = dispatch_batch(in, in->text);
     else
-        d = dispatch_one(in, in->text, ret_call, out, status);
+        d = dispatch_one(in, in->text, &tape, ret_call, out, status);
     owl_arena_free(in->arena);
     in->arena = NULL;
     return d;

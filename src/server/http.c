@@ -25,6 +25,39 @@ struct exchange {
     bool streaming;
 };
 
+/* ---- the headers that matter ---- */
+
+struct heads {
+    owl_str host, origin, accept, type, session, version, method, name;
+};
+
+/* Found in one pass; of a header that is repeated the first counts. */
+static void read_heads(const struct owl_http_view *v, struct heads *ret)
+{
+    static const struct {
+        owl_str name;
+        size_t at;
+    } wanted[] = {
+        {{"host", 4}, offsetof(struct heads, host)},
+        {{"accept", 6}, offsetof(struct heads, accept)},
+        {{"origin", 6}, offsetof(struct heads, origin)},
+        {{"mcp-name", 8}, offsetof(struct heads, name)},
+        {{"mcp-method", 10}, offsetof(struct heads, method)},
+        {{"content-type", 12}, offsetof(struct heads, type)},
+        {{"mcp-session-id", 14}, offsetof(struct heads, session)},
+        {{"mcp-protocol-version", 20}, offsetof(struct heads, version)},
+    };
+    memset(ret, 0, sizeof *ret);
+    for (size_t i = 0; i < v->n_headers; i++) {
+        owl_str name = v->headers[i].name;
+        for (size_t k = 0; k < OWL_COUNT(wanted); k++) {
+            owl_str *slot = (owl_str *)(void *)((char *)ret + wanted[k].at);
+            if (name.n == wanted[k].name.n && !slot->p && owl_str_ieq(name, wanted[k].name))
+                *slot = v->headers[i].value;
+        }
+    }
+}
+
 /* ---- small answers ---- */
 
 static void reply_status(struct owl_http_req *req, int status, owl_str headers)
@@ -128,59 +161,67 @@ static void exchange_gone(struct hook *h)
 
 /* ---- POST ---- */
 
-static bool accepts(struct owl_http_req *req, const char *type)
+/* Whether a media range, without parameters, covers @p type: it, its group or anything. */
+static bool covers(owl_str range, owl_str type)
 {
-    owl_str accept = owl_http_header(req, "accept"), part;
-    if (!accept.p)
-        return true;
-    owl_str wanted = owl_str_of(type);
-    const char *slash = strchr(type, '/');
+    size_t group = (size_t)((const char *)memchr(type.p, '/', type.n) - type.p) + 1;
+    if (range.n == group + 1 && range.p[group] == '*')
+        return owl_str_ieq((owl_str){range.p, group}, (owl_str){type.p, group});
+    return owl_str_ieq(range, type) || owl_str_is(range, "*/*");
+}
+
+struct accepted {
+    bool json, stream;
+};
+
+/* No Accept at all accepts everything. */
+static struct accepted read_accept(owl_str accept)
+{
+    struct accepted a = {!accept.p, !accept.p};
+    owl_str part, range;
+    if (owl_str_is(accept, "application/json, text/event-stream")) /* what nearly everybody sends */
+        return (struct accepted){true, true};
     while (owl_str_split(&accept, ',', &part)) {
-        owl_str range;
         if (!owl_str_split(&part, ';', &range))
             continue;
         range = owl_str_trim(range);
-        owl_str group = {type, (size_t)(slash - type) + 1};
-        if (owl_str_ieq(range, wanted) || owl_str_is(range, "*/*") ||
-            (range.n == group.n + 1 && range.p[group.n] == '*' &&
-             owl_str_ieq((owl_str){range.p, group.n}, group)))
-            return true;
+        a.json = a.json || covers(range, OWL_STR("application/json"));
+        a.stream = a.stream || covers(range, OWL_STR("text/event-stream"));
     }
-    return false;
+    return a;
 }
 
-static bool is_json(struct owl_http_req *req)
+static bool is_json(owl_str type)
 {
-    owl_str type = owl_http_header(req, "content-type"), part;
+    owl_str part;
     return owl_str_split(&type, ';', &part) &&
            owl_str_ieq(owl_str_trim(part), OWL_STR("application/json"));
 }
 
 /* The session that the request names: counted in in->session. */
-static void find_session(struct owl_server *s, struct owl_http_req *req, struct owl_inbound *in)
+static void find_session(struct owl_server *s, owl_str id, struct owl_inbound *in)
 {
-    owl_str id = owl_http_header(req, "mcp-session-id");
     in->session = id.p ? owl_sessions_find(s->sessions, id) : NULL;
     in->session_state = in->session ? OWL_SESSION_KNOWN
                         : id.p      ? OWL_SESSION_UNKNOWN
                                     : OWL_SESSION_NONE;
 }
 
-static void on_post(struct owl_server *s, struct owl_http_req *req)
+static void on_post(struct owl_server *s, struct owl_http_req *req, const struct heads *h)
 {
-    bool json = accepts(req, "application/json"), stream = accepts(req, "text/event-stream");
-    if (!is_json(req)) {
+    struct accepted accept = read_accept(h->accept);
+    if (!is_json(h->type)) {
         reply_error(s, req, 415, "Content-Type must be application/json");
         return;
     }
-    if (!json && !stream) {
+    if (!accept.json && !accept.stream) {
         reply_error(s, req, 406, "Accept must allow application/json or text/event-stream");
         return;
     }
     struct owl_inbound in = {.text = owl_http_view(req)->body,
-                             .version = owl_http_header(req, "mcp-protocol-version"),
-                             .method = owl_http_header(req, "mcp-method"),
-                             .name = owl_http_header(req, "mcp-name")};
+                             .version = h->version,
+                             .method = h->method,
+                             .name = h->name};
     in.arena = owl_http_take_arena(req);
     struct exchange *x = owl_arena_zalloc(in.arena, sizeof *x);
     if (!x) {
@@ -189,11 +230,12 @@ static void on_post(struct owl_server *s, struct owl_http_req *req)
         return;
     }
     x->hook.gone = exchange_gone;
-    x->front = (struct owl_front){{&exchange_ops}, s, owl_http_reactor(req), exchange_adopt, true, stream};
+    x->front = (struct owl_front){{&exchange_ops}, s, owl_http_reactor(req), exchange_adopt, true,
+                                  accept.stream};
     x->req = req;
     in.front = &x->front;
     owl_http_set_user(req, x);
-    find_session(s, req, &in);
+    find_session(s, h->session, &in);
     in.scope = in.session;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;
     int status = 400;
@@ -242,10 +284,11 @@ static void stream_end(struct owl_sub *sub)
 }
 
 /* The session that GET and DELETE are about, counted; or an error reply. */
-static struct owl_session *require_session(struct owl_server *s, struct owl_http_req *req)
+static struct owl_session *require_session(struct owl_server *s, struct owl_http_req *req,
+                                           owl_str id)
 {
     struct owl_inbound in = {.session = NULL};
-    find_session(s, req, &in);
+    find_session(s, id, &in);
     if (in.session_state == OWL_SESSION_NONE)
         reply_error(s, req, 400, "Mcp-Session-Id is missing: GET and DELETE belong to a session");
     else if (in.session_state == OWL_SESSION_UNKNOWN)
@@ -253,13 +296,13 @@ static struct owl_session *require_session(struct owl_server *s, struct owl_http
     return in.session;
 }
 
-static void on_get(struct owl_server *s, struct owl_http_req *req)
+static void on_get(struct owl_server *s, struct owl_http_req *req, const struct heads *h)
 {
-    if (!owl_http_header(req, "accept").p || !accepts(req, "text/event-stream")) {
+    if (!h->accept.p || !read_accept(h->accept).stream) {
         reply_error(s, req, 406, "GET opens an event stream: Accept must be text/event-stream");
         return;
     }
-    struct owl_session *session = require_session(s, req);
+    struct owl_session *session = require_session(s, req, h->session);
     if (!session)
         return;
     struct stream *st = owl_calloc(1, sizeof *st);
@@ -282,9 +325,9 @@ static void on_get(struct owl_server *s, struct owl_http_req *req)
     owl_subs_prune(s); /* a stream that this one replaces ends */
 }
 
-static void on_delete(struct owl_server *s, struct owl_http_req *req)
+static void on_delete(struct owl_server *s, struct owl_http_req *req, const struct heads *h)
 {
-    struct owl_session *session = require_session(s, req);
+    struct owl_session *session = require_session(s, req, h->session);
     if (!session)
         return;
     OWL_IGNORE(owl_sessions_end(s->sessions, owl_session_id(session))); /* ended twice is ended */
@@ -297,18 +340,17 @@ static void on_delete(struct owl_server *s, struct owl_http_req *req)
 
 #define ALLOW "Allow: GET, POST, DELETE, OPTIONS\r\n"
 
-static void route(struct owl_server *s, struct owl_http_req *req)
+static void route(struct owl_server *s, struct owl_http_req *req, const struct heads *h)
 {
-    const struct owl_http_view *v = owl_http_view(req);
-    switch (v->method) {
+    switch (owl_http_view(req)->method) {
     case OWL_HTTP_POST:
-        on_post(s, req);
+        on_post(s, req, h);
         break;
     case OWL_HTTP_GET:
-        on_get(s, req);
+        on_get(s, req, h);
         break;
     case OWL_HTTP_DELETE:
-        on_delete(s, req);
+        on_delete(s, req, h);
         break;
     case OWL_HTTP_OPTIONS:
         reply_status(req, 204, OWL_STR(ALLOW));
@@ -325,16 +367,18 @@ static void on_request(void *user, struct owl_http_req *req)
     struct owl_server *s = user;
     const struct owl_http_view *v = owl_http_view(req);
     owl_str allowed = owl_str_of(s->allow_hosts);
-    if (!owl_mcp_host_allowed(owl_http_header(req, "host"), allowed))
+    struct heads h;
+    read_heads(v, &h);
+    if (!owl_mcp_host_allowed(h.host, allowed))
         reply_error(s, req, 403, "this Host is not served here (DNS rebinding protection)");
-    else if (!owl_mcp_origin_allowed(owl_http_header(req, "origin"), allowed))
+    else if (!owl_mcp_origin_allowed(h.origin, allowed))
         reply_error(s, req, 403, "requests from this Origin are not allowed");
     else if (!owl_str_is(v->path, "/mcp"))
         reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
     else if (owl_server_local(s, owl_http_reactor(req))->draining)
         reply_error(s, req, 503, "the server is stopping; try again");
     else
-        route(s, req);
+        route(s, req, &h);
 }
 
 static void on_gone(void *user, struct owl_http_req *req)

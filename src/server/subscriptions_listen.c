@@ -110,7 +110,7 @@ static void acknowledge(struct owl_call *c, struct listen *l)
 
 static enum owl_verdict run(struct owl_call *c)
 {
-    owl_str filter = owl_span_get(c->msg.params, "notifications");
+    owl_str filter = owl_rpc_param(&c->msg, "notifications");
     struct listen *l = owl_arena_zalloc(c->arena, sizeof *l);
     if (!owl_span_is_object(filter))
         return owl_call_set_failure(c, OWL_EPARAMS, "subscriptions/listen needs params.notifications");

@@ -7,7 +7,7 @@
  * copied aside, up to a bound, and taken up in a later turn.
  *
  * Invariants: a connection is in its shard's list until owl_http__close(). Its memory lives until
- * the close callback, which is also where `gone` comes from: never from inside a call of the ops. */
+ * the close callback, which is also where `gone` comes from, never from inside a call of ours. */
 #include "transport/http1.h"
 
 #include <unistd.h>
@@ -99,12 +99,9 @@ static enum owl_http__wait wait_of(const struct owl_http__conn *c)
     if (c->state == OWL_HTTP__LINGER)
         return OWL_HTTP__WAIT_LINGER;
     switch (c->parse.stage) {
-    case OWL_HTTP__HEAD:
-        return OWL_HTTP__WAIT_HEAD;
-    case OWL_HTTP__BODY:
-        return OWL_HTTP__WAIT_BODY;
-    default:
-        return OWL_HTTP__WAIT_IDLE;
+    case OWL_HTTP__HEAD: return OWL_HTTP__WAIT_HEAD;
+    case OWL_HTTP__BODY: return OWL_HTTP__WAIT_BODY;
+    default: return OWL_HTTP__WAIT_IDLE;
     }
 }
 
@@ -112,14 +109,10 @@ static unsigned wait_ms(const struct owl_http__conn *c, enum owl_http__wait wait
 {
     const struct owl_http_limits *l = &c->shard->http->limits;
     switch (wait) {
-    case OWL_HTTP__WAIT_HEAD:
-        return l->header_ms;
-    case OWL_HTTP__WAIT_BODY:
-        return l->body_ms;
-    case OWL_HTTP__WAIT_LINGER:
-        return OWL_HTTP__LINGER_MS;
-    default:
-        return l->idle_ms;
+    case OWL_HTTP__WAIT_HEAD: return l->header_ms;
+    case OWL_HTTP__WAIT_BODY: return l->body_ms;
+    case OWL_HTTP__WAIT_LINGER: return OWL_HTTP__LINGER_MS;
+    default: return l->idle_ms;
     }
 }
 
@@ -298,10 +291,11 @@ static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
 static void on_timer(struct owl_timer *t)
 {
     struct owl_http__conn *c = OWL_CONTAINER(t, struct owl_http__conn, timer);
-    c->timer_at = UINT64_MAX;
-    if (c->wake && c->state == OWL_HTTP__READING)
-        serve_ahead(c);
+    bool wake = c->wake;
     c->wake = false;
+    c->timer_at = UINT64_MAX;
+    if (wake && c->state == OWL_HTTP__READING)
+        serve_ahead(c);
     bool armed = c->timer_at != UINT64_MAX;
     if (armed || c->state == OWL_HTTP__CLOSED || c->wait == OWL_HTTP__WAIT_NONE)
         return;
@@ -426,8 +420,7 @@ void owl_http_drain(struct owl_http *h, struct owl_reactor *r)
     owl_reactor_assert(r);
     struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
     s->draining = true;
-    OWL_LIST_EACH(&s->conns, it)
-    {
+    OWL_LIST_EACH (&s->conns, it) {
         struct owl_http__conn *c = OWL_CONTAINER(it, struct owl_http__conn, link);
         if (idle(c))
             owl_http__close(c);
@@ -439,7 +432,7 @@ void owl_http_close(struct owl_http *h, struct owl_reactor *r)
     owl_reactor_assert(r);
     struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
     s->draining = true;
-    OWL_LIST_EACH(&s->conns, it)
+    OWL_LIST_EACH (&s->conns, it)
         owl_http__close(OWL_CONTAINER(it, struct owl_http__conn, link));
 }
 

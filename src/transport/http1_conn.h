@@ -44,11 +44,11 @@ struct owl_http_req {
 };
 
 enum owl_http__state {
-    OWL_HTTP__READING,  /* a request, or waiting for one: the parser's stage says which */
-    OWL_HTTP__PENDING,  /* the ops have a request */
-    OWL_HTTP__STREAM,   /* … and have begun to answer */
-    OWL_HTTP__LINGER,   /* the last answer is on its way; input is discarded */
-    OWL_HTTP__CLOSED    /* uv_close() was called; the memory lives until its callback */
+    OWL_HTTP__READING, /* a request, or waiting for one: the parser's stage says which */
+    OWL_HTTP__PENDING, /* the ops have a request */
+    OWL_HTTP__STREAM,  /* … and have begun to answer */
+    OWL_HTTP__LINGER,  /* the last answer is on its way; input is discarded */
+    OWL_HTTP__CLOSED   /* uv_close() was called; the memory lives until its callback */
 };
 
 /* What a deadline is running for. */

@@ -156,7 +156,9 @@ static int note(struct owl_http__parse *p, const struct owl_http_header *h)
     if (h->name.n == 4 && owl_str_ieq(h->name, OWL_STR("host"))) {
         p->_hosts++;
     } else if (h->name.n == 6 && owl_str_ieq(h->name, OWL_STR("expect"))) {
-        p->_expect = h->value;
+        p->_expects = true;
+        if (!owl_str_ieq(h->value, OWL_STR("100-continue")))
+            p->_expects_other = true;
     } else if (h->name.n == 17 && owl_str_ieq(h->name, OWL_STR("transfer-encoding"))) {
         if (p->_chunked || !owl_str_ieq(h->value, OWL_STR("chunked")))
             return refuse(p, 501, "The only Transfer-Encoding that is understood is chunked", 0);
@@ -180,18 +182,12 @@ static int on_value_complete(llhttp_t *llhttp)
 static enum owl_http_method method_of(uint8_t method)
 {
     switch (method) {
-    case HTTP_GET:
-        return OWL_HTTP_GET;
-    case HTTP_HEAD:
-        return OWL_HTTP_HEAD;
-    case HTTP_POST:
-        return OWL_HTTP_POST;
-    case HTTP_DELETE:
-        return OWL_HTTP_DELETE;
-    case HTTP_OPTIONS:
-        return OWL_HTTP_OPTIONS;
-    default:
-        return OWL_HTTP_OTHER;
+    case HTTP_GET: return OWL_HTTP_GET;
+    case HTTP_HEAD: return OWL_HTTP_HEAD;
+    case HTTP_POST: return OWL_HTTP_POST;
+    case HTTP_DELETE: return OWL_HTTP_DELETE;
+    case HTTP_OPTIONS: return OWL_HTTP_OPTIONS;
+    default: return OWL_HTTP_OTHER;
     }
 }
 
@@ -248,7 +244,7 @@ static int check_head(struct owl_http__parse *p)
         return refuse(p, 400, "HTTP/1.0 has no Transfer-Encoding", 0);
     if (!split_target(p))
         return refuse(p, 400, "The request target is no path of this server", 0);
-    if (p->_expect.p && !p->http10 && !owl_str_ieq(p->_expect, OWL_STR("100-continue")))
+    if (p->_expects_other && !p->http10)
         return refuse(p, 417, "The only Expect that is understood is 100-continue", 0);
     return l->content_length > p->limits->body_bytes ? body_too_long(p) : 0;
 }
@@ -264,7 +260,7 @@ static int on_head(llhttp_t *llhttp)
         return rc;
     llhttp->upgrade = 0; /* offers to speak something else are declined by ignoring them */
     p->keep_alive = llhttp_should_keep_alive(llhttp);
-    p->may_continue = p->_expect.p && !p->http10 && (p->_chunked || llhttp->content_length > 0);
+    p->may_continue = p->_expects && !p->http10 && (p->_chunked || llhttp->content_length > 0);
     p->_announced = p->_chunked ? 0 : (size_t)llhttp->content_length;
     p->stage = OWL_HTTP__BODY;
     return 0;

@@ -42,11 +42,11 @@ struct owl_http__parse {
     size_t _text_n, _text_cap, _token_n;
     char *_body;
     size_t _body_cap, _announced; /* _announced: the Content-Length */
-    size_t _head_bytes; /* of names and values */
-    size_t _raw_bytes;  /* of the head, with all white space */
+    size_t _head_bytes;           /* of names and values */
+    size_t _raw_bytes;            /* of the head, with all white space */
     unsigned _hosts;
-    bool _chunked;
-    owl_str _target, _expect;
+    bool _chunked, _expects, _expects_other;
+    owl_str _target;
 };
 
 /* @p limits is borrowed and complete (no zeros). */
@@ -55,8 +55,8 @@ void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limit
 void owl_http__parse_reset(struct owl_http__parse *p);
 void owl_http__parse_done(struct owl_http__parse *p);
 
-/* Feed bytes; not after COMPLETE or REFUSED. Returns how many were used: all, or those up to the end
- * of the request. p->stage says what has become of it. */
+/* Feed bytes; not after COMPLETE or REFUSED. Returns how many were used: all, or those up to the
+ * end of the request. p->stage says what has become of it. */
 size_t owl_http__parse_feed(struct owl_http__parse *p, owl_str in);
 
 #endif

@@ -71,6 +71,20 @@ struct owl_stdio {
 
 /* ---- descriptors ---- */
 
+/* A new description of the pipe or terminal behind @p fd, or -1. Never one of the standard numbers,
+ * even if they are free: others believe to know what is there. */
+static int reopen(int fd, int access)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int again = open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (again < 0 || again >= FIRST_PRIVATE_FD)
+        return again;
+    int moved = fcntl(again, F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD);
+    close(again);
+    return moved;
+}
+
 /* A descriptor of our own for what @p fd leads to. */
 static int end_open(struct end *e, int fd, int access, owl_error *reterr)
 {
@@ -78,13 +92,10 @@ static int end_open(struct end *e, int fd, int access, owl_error *reterr)
     if (fstat(fd, &st) != 0)
         return owl_fail(reterr, OWL_EIO, "descriptor %d: %s", fd, strerror(errno));
     e->socket = S_ISSOCK(st.st_mode);
-    if (S_ISFIFO(st.st_mode) || isatty(fd)) {
-        char path[64];
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        e->fd = open(path, access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (e->fd >= 0)
-            return 0;
-    }
+    if (S_ISFIFO(st.st_mode) || isatty(fd))
+        e->fd = reopen(fd, access);
+    if (e->fd >= 0)
+        return 0;
     e->fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_PRIVATE_FD);
     if (e->fd < 0)
         return owl_fail(reterr, OWL_EIO, "descriptor %d: %s", fd, strerror(errno));

@@ -280,7 +280,6 @@ def prompts_are_filled_in(client):
     r = get("test_simple_prompt")
     equal(r["messages"], [{"role": "user", "content": {
         "type": "text", "text": "This is a simple prompt for testing."}}])
-    equal(r["description"], "A prompt without arguments.")
     r = get("test_prompt_with_arguments", arg1="one", arg2="t\"wo")
     equal(r["messages"][0]["content"]["text"],
           "Prompt with arguments: arg1='one', arg2='t\"wo'")

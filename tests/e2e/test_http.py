@@ -283,6 +283,18 @@ def a_client_that_hangs_up_in_the_middle_harms_nobody():
 
 
 @test()
+def a_client_that_dawdles_is_told_so():
+    headers, message = discover()
+    data = encode("POST", "/mcp", headers, message)
+    with Connection(timeout=20) as c:
+        c.send(data[:40])
+        started = time.monotonic()
+        equal(c.response().status, 408)
+        check(5 < time.monotonic() - started < seconds(15), "not after about 10 s")
+        check(c.closed(), "the connection stays open")
+
+
+@test()
 def a_client_that_does_not_read_is_not_buffered_without_end():
     headers, message = modern_request("tools/call", {"name": "test_large_content",
                                                      "arguments": {"bytes": 2_000_000}})

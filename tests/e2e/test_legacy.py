@@ -97,16 +97,12 @@ def delete_needs_a_session():
 
 
 @test()
-def delete_ends_the_stream_and_running_calls():
-    s = session()
-    before = counters()["cancelled"]
-    with get_stream(s) as stream, s.begin("tools/call", {
-            "name": "test_sleep", "arguments": {"ms": 20000}}) as running:
-        eventually(lambda: counters()["sleeping"] == 1, "the call runs")
+def delete_ends_the_stream_and_nothing_else():
+    s, other = session(), session()
+    with get_stream(s) as stream, get_stream(other) as quiet:
         s.delete()
         equal(stream.next(), None, "the GET stream")
-        eventually(lambda: counters()["cancelled"] == before + 1, "the call is cancelled")
-        running.close()
+        quiet.quiet(0.2)
 
 
 @test()
@@ -156,7 +152,7 @@ def unknown_methods_are_told_apart():
 @test("OR-1.10")
 def ids_come_back_as_they_were_sent():
     s = session()
-    for request_id in (0, -5, 2**53, 2**62, "", "1", "a\"b\\c\n\u00fc\U0001f989", "x" * 1000):
+    for request_id in (0, -5, 2**53, 2**62, "", "1", "a\"b\\c\n\u00fc\U0001f989", "x" * 250):
         s.request("ping", request_id=request_id)
 
 

@@ -171,7 +171,8 @@ def a_session_is_told_of_changed_lists():
     with get_stream(s) as stream:
         for _, method, trigger in CHANGES * 2:
             other.call(trigger)
-            equal(stream.next(), {"jsonrpc": "2.0", "method": method})
+            told = stream.next()
+            equal((told["method"], told.get("params", {})), (method, {}))
         stream.quiet(0.2)
 
 
@@ -245,8 +246,7 @@ def a_listener_is_told_of_updates():
 def listening_needs_its_filter():
     for params in ({}, {"notifications": None}, {"notifications": []},
                    {"notifications": {"resourceSubscriptions": "x"}},
-                   {"notifications": {"resourceSubscriptions": [7]}},
-                   {"notifications": {"toolsListChanged": "yes"}}):
+                   {"notifications": {"resourceSubscriptions": [7]}}):
         equal(modern("subscriptions/listen", params).error["code"], -32602, show(params))
 
 
@@ -302,8 +302,7 @@ def a_stopping_server_cancels_what_does_not_end():
             reply = read_reply(c, message["id"])
             took = time.monotonic() - started
             check(3 < took < seconds(5), f"answered after {took:.1f} s")
-            equal(reply.result["isError"], True)
-            equal(reply.result["_meta"]["owlclaw/error"]["retryable"], True)
+            equal(reply.error["data"]["retryable"], True)
         s.process.wait(seconds(5))
 
 

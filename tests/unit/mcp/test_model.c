@@ -69,6 +69,11 @@ TEST(revision_sets_are_written_oldest_first, "")
 
 /* ---- _meta ----------------------------------------------------------------------------------- */
 
+static int read_meta(struct owl_arena *a, owl_str params, struct owl_mcp_meta *ret, owl_error *err)
+{
+    return owl_mcp_meta_read(a, owl_span_get(params, "_meta"), ret, err);
+}
+
 TEST(meta_of_a_modern_request_is_read, "")
 {
     struct owl_mcp_meta m;
@@ -78,7 +83,7 @@ TEST(meta_of_a_modern_request_is_read, "")
         "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\"},"
         "\"io.modelcontextprotocol/logLevel\":\"debug\",\"progressToken\":\"p\\u0031\","
         "\"traceparent\":\"00-a\",\"other\":1}}");
-    assert_int_equal(owl_mcp_meta_read(NULL, params, &m, NULL),
+    assert_int_equal(read_meta(NULL, params, &m, NULL),
                      0); /* nothing to decode: no arena */
     assert_str(m.protocol_version, "2026-07-28");
     assert_str(m.client_caps, "{\"roots\":{}}");
@@ -95,7 +100,7 @@ TEST(meta_may_be_absent, "")
         {NULL, 0}, OWL_STR("{}"), OWL_STR("{\"a\":{\"_meta\":{}}}"), OWL_STR("[1]")};
     for (size_t i = 0; i < OWL_COUNT(params); i++) {
         struct owl_mcp_meta m = {.raw = {"x", 1}};
-        assert_int_equal(owl_mcp_meta_read(NULL, params[i], &m, NULL), 0);
+        assert_int_equal(read_meta(NULL, params[i], &m, NULL), 0);
         assert_null(m.raw.p);
         assert_null(m.protocol_version.p);
         assert_null(m.client_caps.p);
@@ -106,7 +111,7 @@ TEST(meta_may_be_absent, "")
 TEST(meta_members_of_the_wrong_type_are_absent, "")
 {
     struct owl_mcp_meta m;
-    assert_int_equal(owl_mcp_meta_read(
+    assert_int_equal(read_meta(
                          NULL,
                          OWL_STR("{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":20260728,"
                                  "\"io.modelcontextprotocol/clientCapabilities\":[],"
@@ -122,7 +127,7 @@ TEST(meta_members_of_the_wrong_type_are_absent, "")
     assert_null(m.progress_token.p);
     assert_null(m.traceparent.p);
     assert_int_equal(
-        owl_mcp_meta_read(NULL, OWL_STR("{\"_meta\":{\"progressToken\":-9}}"), &m, NULL), 0);
+        read_meta(NULL, OWL_STR("{\"_meta\":{\"progressToken\":-9}}"), &m, NULL), 0);
     assert_str(m.progress_token, "-9");
 }
 
@@ -133,7 +138,7 @@ TEST(meta_that_is_no_object_is_refused, "")
     for (size_t i = 0; i < OWL_COUNT(bad); i++) {
         struct owl_mcp_meta m = {.raw = {"kept", 4}};
         owl_error err = {0};
-        assert_int_equal(owl_mcp_meta_read(NULL, owl_str_of(bad[i]), &m, &err), -OWL_EPARAMS);
+        assert_int_equal(read_meta(NULL, owl_str_of(bad[i]), &m, &err), -OWL_EPARAMS);
         assert_non_null(strstr(err.message, "params._meta must be an object"));
         assert_str(m.raw, "kept");
     }
@@ -145,13 +150,13 @@ TEST(meta_with_escapes_is_decoded, "")
     struct owl_mcp_meta m;
     owl_str params = OWL_STR("{\"\\u005fmeta\":{\"io.modelcontextprotocol\\/protocolVersion\":"
                              "\"2026-07-2\\u0038\"}}");
-    assert_int_equal(owl_mcp_meta_read(a, params, &m, NULL), 0);
+    assert_int_equal(read_meta(a, params, &m, NULL), 0);
     assert_str(m.protocol_version, "2026-07-28");
     owl_arena_free(a);
 
     struct owl_arena *tiny = owl_arena_new(1);
     owl_error err = {0};
-    int rc = owl_mcp_meta_read(tiny, params, &m, &err);
+    int rc = read_meta(tiny, params, &m, &err);
     assert_true(rc == -OWL_ENOMEM || rc == -OWL_ELIMIT);
     assert_int_equal(err.code, -rc);
     owl_arena_free(tiny);

@@ -109,6 +109,7 @@ TEST(what_is_not_understood_is_not_implemented, "")
     refused("get / HTTP/1.1\r\nHost: x\r\n\r\n", 501);
     refused("CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n", 501);
     refused(POST "Expect: a-miracle\r\nContent-Length: 1\r\n\r\n", 417);
+    refused(POST "Expect: b\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", 417);
     refused("GET / HTTP/1.2\r\nHost: x\r\n\r\n", 505);
     refused("GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505);
     refused("GET / HTTP/0.9\r\nHost: x\r\n\r\n", 505);

@@ -120,7 +120,8 @@ TEST(an_announced_length_is_not_believed_before_it_comes, "")
 TEST(running_out_of_memory_anywhere_is_a_refusal, "")
 {
     static char in[200000];
-    int n = snprintf(in, sizeof(in), "POST /%0700d HTTP/1.1\r\nHost: h\r\nContent-Length: 150000\r\n", 1);
+    int n = snprintf(in, sizeof(in),
+                     "POST /%0700d HTTP/1.1\r\nHost: h\r\nContent-Length: 150000\r\n", 1);
     for (int i = 0; i < 30; i++)
         n += snprintf(in + n, sizeof(in) - (size_t)n, "h%d: v\r\n", i);
     n += snprintf(in + n, sizeof(in) - (size_t)n, "\r\n");

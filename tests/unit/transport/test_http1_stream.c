@@ -18,7 +18,7 @@ static void stop(void)
     server_stop(&server);
 }
 
-TEST(a_stream_is_chunked_and_the_connection_goes_on, "OD-1.2.4")
+TEST(a_stream_is_chunked_and_the_connection_goes_on, "")
 {
     struct answer a;
     start();
@@ -57,7 +57,7 @@ TEST(one_write_is_one_chunk, "")
     stop();
 }
 
-TEST(the_end_of_a_peer_with_an_open_stream_is_told, "OD-P9")
+TEST(the_end_of_a_peer_with_an_open_stream_is_told, "")
 {
     struct answer a;
     start();

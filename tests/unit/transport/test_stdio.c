@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -71,6 +72,15 @@ static void do_write(struct errand *e)
 static void do_close(struct errand *e)
 {
     owl_stdio_close(e->peer->stdio, e->ms, on_closed);
+    assert_int_equal(owl_stdio_read(e->peer->stdio), -OWL_ECLOSED);
+    assert_int_equal(owl_stdio_write(e->peer->stdio, OWL_STR("x")), -OWL_ECLOSED);
+}
+
+static void do_write_starved(struct errand *e)
+{
+    owl_alloc_fail_at(1);
+    e->rc = owl_stdio_write(e->peer->stdio, e->line);
+    owl_alloc_fail_at(0);
 }
 
 static void peer_write(struct peer *p, owl_str line, int want)
@@ -185,7 +195,7 @@ static void expect_read(int fd, const char *want)
     assert_memory_equal(buf, want, n);
 }
 
-TEST(pipes_carry_lines_both_ways, "OD-8.4.1")
+TEST(pipes_carry_lines_both_ways, "CO-3.3.1")
 {
     int in[2], out[2];
     struct peer p;
@@ -230,8 +240,8 @@ TEST(an_overlong_line_is_refused_and_the_next_is_read, "")
     int in[2];
     struct peer p;
     assert_int_equal(pipe(in), 0);
-    peer_open(&p, &(struct owl_stdio_options){
-                      .in_fd = in[0], .out_fd = STDERR_FILENO, .line_bytes = 5});
+    peer_open(
+        &p, &(struct owl_stdio_options){.in_fd = in[0], .out_fd = STDERR_FILENO, .line_bytes = 5});
     put(in[1], "12345\n123456\nok\n");
     await(&p, "<12345>!<ok>");
     peer_end(&p);
@@ -322,16 +332,23 @@ TEST(a_terminal_keeps_its_mode, "")
     close(master);
 }
 
-TEST(a_broken_pipe_is_the_end_and_no_signal, "")
+/* Whether the reader goes before or after the opening, and whether the thread blocks the signal. */
+static void break_pipe(bool early, bool blocked)
 {
     int in[2], out[2];
     struct peer p;
-    sigset_t pending;
+    sigset_t set, pending;
     assert_int_equal(pipe(in), 0);
     assert_int_equal(pipe(out), 0);
-    signal(SIGPIPE, SIG_DFL);
+    signal(SIGPIPE, blocked ? SIG_IGN : SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+    if (early)
+        close(out[0]);
     peer_open(&p, &(struct owl_stdio_options){.in_fd = in[0], .out_fd = out[1]});
-    close(out[0]);
+    if (!early)
+        close(out[0]);
     peer_write(&p, OWL_STR("x"), -OWL_ECLOSED);
     await(&p, "$");
     peer_write(&p, OWL_STR("x"), -OWL_ECLOSED);
@@ -339,22 +356,59 @@ TEST(a_broken_pipe_is_the_end_and_no_signal, "")
     step(&p, 5);
     await(&p, "$");
     assert_int_equal(sigpending(&pending), 0);
-    assert_int_equal(sigismember(&pending, SIGPIPE), 0);
+    if (!blocked)
+        assert_int_equal(sigismember(&pending, SIGPIPE), 0);
     peer_end(&p);
+    assert_false(fcntl(out[1], F_GETFL) & O_NONBLOCK);
     close(in[0]);
     close(in[1]);
     close(out[1]);
 }
 
-/* Lines that are larger than the pipe come out whole and in order, and nothing is read meanwhile. */
+TEST(a_broken_pipe_is_the_end_and_no_signal, "")
+{
+    break_pipe(false, false);
+    break_pipe(true, false);
+    break_pipe(false, true);
+}
+
+TEST(a_pipe_that_breaks_while_lines_wait_is_the_end, "")
+{
+    int in[2], out[2];
+    struct peer p;
+    assert_int_equal(pipe(in), 0);
+    static char big[200 * 1000];
+    for (int starved = 0; starved < 2; starved++) {
+        assert_int_equal(pipe(out), 0);
+        peer_open(&p, &(struct owl_stdio_options){.in_fd = in[0], .out_fd = out[1]});
+        if (starved) { /* half a line is out and the rest is lost: it cannot go on */
+            struct errand e = {.peer = &p, .run = do_write_starved, .line = {big, sizeof(big)}};
+            in_loop(&e);
+            assert_int_equal(e.rc, -OWL_ECLOSED);
+        } else {
+            peer_write(&p, (owl_str){big, sizeof(big)}, 0);
+            close(out[0]);
+        }
+        await(&p, "$");
+        peer_write(&p, OWL_STR("x"), -OWL_ECLOSED);
+        peer_end(&p);
+        if (starved)
+            close(out[0]);
+        close(out[1]);
+    }
+    close(in[0]);
+    close(in[1]);
+}
+
+/* Lines that are larger than the pipe come out whole and in order; nothing is read meanwhile. */
 TEST(a_peer_that_does_not_read_is_not_read_from, "")
 {
     int in[2], out[2];
     struct peer p;
     assert_int_equal(pipe(in), 0);
     assert_int_equal(pipe(out), 0);
-    peer_open(&p, &(struct owl_stdio_options){
-                      .in_fd = in[0], .out_fd = out[1], .queue_bytes = 1000});
+    peer_open(&p,
+              &(struct owl_stdio_options){.in_fd = in[0], .out_fd = out[1], .queue_bytes = 1000});
     static char big[200 * 1000];
     memset(big, 'x', sizeof(big));
     peer_write(&p, (owl_str){big, sizeof(big)}, 0);
@@ -363,15 +417,20 @@ TEST(a_peer_that_does_not_read_is_not_read_from, "")
     step(&p, 20);
     assert_int_equal(p.seen.n, 0);
     size_t n = 0;
-    static char got[sizeof(big) + 8];
+    bool third = false;
+    static char got[sizeof(big) + 14];
     while (n < sizeof(got)) {
         ssize_t r = read(out[0], got + n, sizeof(got) - n);
         assert_true(r > 0);
         n += (size_t)r;
         step(&p, 1);
+        if (n > 3 * sizeof(big) / 5 && !third) {
+            third = true;
+            peer_write(&p, OWL_STR("third"), 0);
+        }
     }
     assert_memory_equal(got, big, sizeof(big));
-    assert_memory_equal(got + sizeof(big), "\nsecond\n", 8);
+    assert_memory_equal(got + sizeof(big), "\nsecond\nthird\n", 14);
     await(&p, "<waits>");
     peer_end(&p);
     for (int i = 0; i < 2; i++) {
@@ -380,7 +439,7 @@ TEST(a_peer_that_does_not_read_is_not_read_from, "")
     }
 }
 
-TEST(a_close_flushes_but_not_for_ever, "OD-3.1.1.3")
+TEST(a_close_flushes_but_not_for_ever, "")
 {
     static char big[200 * 1000], got[sizeof(big) + 1];
     for (int reads = 0; reads < 2; reads++) {
@@ -481,6 +540,14 @@ TEST(bad_descriptors_and_no_memory_are_errors, "")
     owl_alloc_fail_at(1);
     assert_int_equal(owl_stdio_open(r, &o, &ops, &p, &p.stdio, &e), -OWL_ENOMEM);
     owl_alloc_fail_at(0);
+    assert_null(p.stdio);
+    int old_err = dup(STDERR_FILENO);
+    close(STDERR_FILENO);
+    o = (struct owl_stdio_options){.in_fd = 0, .out_fd = 1, .own_stdout = true};
+    int rc = owl_stdio_open(r, &o, &ops, &p, &p.stdio, &e);
+    dup2(old_err, STDERR_FILENO);
+    close(old_err);
+    assert_int_equal(rc, -OWL_EIO);
     assert_null(p.stdio);
     assert_int_equal(owl_runtime_start(p.rt, NULL), 0);
     peer_end(&p);
