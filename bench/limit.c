@@ -4,8 +4,8 @@
  * is no protocol, no check, no limit and no second thread here: a server that does its duty cannot
  * be faster than this, and bench/run says how much slower it is. One loop, one thread.
  *
- * The common case costs no allocation: reads go to one buffer of the loop, the parser and the writer
- * of JSON work in fixed pools, and an answer that fits the socket is written at once. */
+ * The common case costs no allocation: reads go to one buffer of the loop, JSON is parsed and
+ * written in fixed pools, and an answer that fits the socket is written at once. */
 #include <llhttp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* load.c - a load generator: keep-alive connections that call the tool `echo` one request at a time.
+/* load.c - a load generator: keep-alive connections that call `echo`, one request at a time.
  *
  * usage: load PORT CONNECTIONS REQUESTS      prints the seconds that the requests took
  *

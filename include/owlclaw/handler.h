@@ -184,13 +184,15 @@ typedef struct owl_question {
 OWL_API int owl_ask(owl_call *call, const char *key, const owl_question *question,
                     const owl_json **ret_answer);
 
-/** For tools registered with OWL_PARKED, which must not be run twice: the call waits where it is, the
- *  handler returns OWL_LATER, and @p fn is called on a worker thread with the answer, to ask again or
- *  to finish. @p answer is NULL if the client went away or refused to answer; the call is then
- *  cancelled. The call is kept until @p fn has returned. @errors OWL_ECAPABILITY, OWL_ESTATE (not a
- *  parked tool, or the key is in use). */
+/** For tools registered with OWL_PARKED, which must not be run twice: the call waits where it is. The
+ *  handler asks, returns OWL_PENDING, and @p fn is called on a worker thread with the answer; it may go
+ *  on building the result, and returns like a handler (OWL_PENDING after it has asked again). Of several
+ *  questions asked together each fn is called, one after the other, when all are answered; what the
+ *  last one returns counts, or the first failure. @p answer is NULL if the client refused to answer. If
+ *  the client does not come back the call is cancelled: see owl_call_on_cancel(). @errors as
+ *  owl_ask(); OWL_ESTATE also if the tool is not parked, OWL_EEXISTS if the key was used before. */
 OWL_API int owl_ask_async(owl_call *call, const char *key, const owl_question *question,
-                          void (*fn)(owl_call *call, const owl_json *answer, void *data),
+                          int (*fn)(owl_call *call, const owl_json *answer, void *data),
                           void *data);
 
 /* ---- plugins --------------------------------------------------------------------------------- */

@@ -118,24 +118,23 @@ int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void
 
 int owl_call_progress(owl_call *c, double progress, double total, const char *message)
 {
-    if (!c->meta.progress_token.p)
-        return 0;
     if (!isfinite(progress) || !isfinite(total))
         return -OWL_EINVAL;
     if (owl_call_cancelled(c))
         return -OWL_EDONE;
-    pthread_mutex_lock(&c->lock);
-    bool increases = progress > c->last_progress;
-    if (increases)
-        c->last_progress = progress;
-    pthread_mutex_unlock(&c->lock);
-    if (!increases)
-        return 0;
     struct owl_buf b;
     owl_buf_init(&b, 64 * 1024);
-    owl_rpc_begin_notification(&b, OWL_STR("notifications/progress"));
-    owl_buf_putz(&b, "{\"progressToken\":");
-    owl_buf_puts(&b, c->meta.progress_token);
+    pthread_mutex_lock(&c->lock);
+    bool wanted = c->meta.progress_token.p && progress > c->last_progress;
+    if (wanted) {
+        c->last_progress = progress;
+        owl_rpc_begin_notification(&b, OWL_STR("notifications/progress"));
+        owl_buf_putz(&b, "{\"progressToken\":");
+        owl_buf_puts(&b, c->meta.progress_token);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (!wanted)
+        return 0;
     owl_buf_putz(&b, ",\"progress\":");
     owl_json_number(&b, progress);
     if (total > 0) {
@@ -174,7 +173,7 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
 
 int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const char *json, size_t len)
 {
-    if ((int)level < c->log_level)
+    if ((int)level < atomic_load(&c->log_level))
         return 0;
     if (owl_call_cancelled(c))
         return -OWL_EDONE;
@@ -192,7 +191,7 @@ int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const ch
 
 int owl_call_logf(owl_call *c, owl_level level, const char *logger, const char *fmt, ...)
 {
-    if ((int)level < c->log_level)
+    if ((int)level < atomic_load(&c->log_level))
         return 0;
     if (owl_call_cancelled(c))
         return -OWL_EDONE;

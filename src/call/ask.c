@@ -15,7 +15,7 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 
-enum { ASK_TTL_MS = 600000, MAX_ROUNDS = 32, MAX_PARAMS = 1024 * 1024 };
+enum { MAX_ROUNDS = 32, MAX_PARAMS = 1024 * 1024, MAX_ARGS = 64 * MAX_PARAMS };
 
 struct kind {
     const char *method;
@@ -140,48 +140,97 @@ static int read_question(const owl_question *in, owl_question *ret)
     return 0;
 }
 
-static int return_answer(struct owl_call *c, struct owl_ask *a, const owl_json **ret)
+/* Whether this handler may put this question to this client. */
+static int check_question(struct owl_call *c, const char *key, const owl_question *in, bool parked,
+                          owl_question *ret)
 {
-    return owl_json_parse_arena(c->arena, a->answer, ret);
+    int rc = key ? read_question(in, ret) : -OWL_EINVAL;
+    if (rc != 0)
+        return rc;
+    if (!(c->method->flags & OWL_M_ASKS) || !c->item ||
+        parked != ((c->handler_flags & OWL_PARKED) != 0))
+        return -OWL_ESTATE;
+    if (owl_call_client_can(c, kinds[ret->kind].capability))
+        return 0;
+    c->missing_capability = kinds[ret->kind].capability;
+    return -OWL_ECAPABILITY;
+}
+
+static int put_question(struct owl_call *c, struct owl_ask *a, const owl_question *q)
+{
+    struct owl_buf params;
+    owl_buf_init_arena(&params, c->arena, MAX_PARAMS);
+    int rc = write_params(c, q, &params);
+    if (rc == 0)
+        rc = params.rc;
+    if (rc != 0)
+        return rc;
+    a->method = kinds[q->kind].method;
+    a->params = owl_buf_str(&params);
+    a->answer = (owl_str){NULL, 0}; /* what did not fit is asked again */
+    return OWL_PENDING;
 }
 
 int owl_ask(owl_call *c, const char *key, const owl_question *question, const owl_json **ret_answer)
 {
     owl_question q;
-    int rc = key ? read_question(question, &q) : -OWL_EINVAL;
+    int rc = check_question(c, key, question, false, &q);
     if (rc != 0)
         return rc;
-    if (!(c->method->flags & OWL_M_ASKS))
-        return -OWL_ESTATE;
-    if (!owl_call_client_can(c, kinds[q.kind].capability)) {
-        c->missing_capability = kinds[q.kind].capability;
-        return -OWL_ECAPABILITY;
-    }
     struct owl_ask *a = find(c, owl_str_of(key));
     if (a && a->answer.p && answers(q.kind, a->answer))
-        return return_answer(c, a, ret_answer);
+        return owl_json_parse_arena(c->arena, a->answer, ret_answer);
     if (a && a->answer.p && c->codec->era == OWL_ERA_LEGACY)
         return owl_call_fail(c, "the client's answer to \"%s\" has not the form of a result of %s",
                              key, kinds[q.kind].method);
     if (!a && !(a = add(c, owl_str_of(key))))
         return -OWL_ENOMEM;
-    struct owl_buf params;
-    owl_buf_init_arena(&params, c->arena, MAX_PARAMS);
-    rc = write_params(c, &q, &params);
-    if (rc == 0)
-        rc = params.rc;
+    return put_question(c, a, &q);
+}
+
+int owl_ask_async(owl_call *c, const char *key, const owl_question *question,
+                  int (*fn)(owl_call *call, const owl_json *answer, void *data), void *data)
+{
+    owl_question q;
+    int rc = fn ? check_question(c, key, question, true, &q) : -OWL_EINVAL;
     if (rc != 0)
         return rc;
-    a->method = kinds[q.kind].method;
-    a->params = owl_buf_str(&params);
-    a->answer = (owl_str){NULL, 0}; /* what did not fit is asked again */
-    return OWL_PENDING;
+    if (find(c, owl_str_of(key)))
+        return -OWL_EEXISTS;
+    struct owl_ask *a = add(c, owl_str_of(key));
+    if (!a)
+        return -OWL_ENOMEM;
+    a->fn = fn;
+    a->data = data;
+    rc = put_question(c, a, &q);
+    return rc == OWL_PENDING ? 0 : rc;
+}
+
+int owl_ask_continue(struct owl_call *c)
+{
+    int rc = 0;
+    struct owl_ask *last = c->asks;
+    while (last && last->next)
+        last = last->next;
+    for (struct owl_ask *a = c->asks; a && rc >= 0; a = a->next) {
+        int (*fn)(owl_call *, const owl_json *, void *) = a->fn;
+        const owl_json *answer = NULL;
+        if (fn && !owl_ask_open(a)) {
+            a->fn = NULL; /* once */
+            rc = a->refused ? 0 : owl_json_parse_arena(c->arena, a->answer, &answer);
+            rc = rc == 0 ? fn(c, answer, a->data) : rc;
+        }
+        if (a == last)
+            break; /* what the functions have asked meanwhile is for the next round */
+    }
+    return rc;
 }
 
 /* ---- modern: input_required and back ---- */
 
 static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
 {
+    owl_buf_init_arena(args, c->arena, MAX_ARGS);
     if (c->arguments.p)
         owl_json_compact(args, c->arguments);
     return (struct owl_state_bind){.principal = OWL_STR(""),
@@ -190,9 +239,9 @@ static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
                                    .args = owl_buf_str(args)};
 }
 
-/* Every member of a JSON object becomes an answer under its key. */
-static int take_answers(struct owl_call *c, owl_str object)
+int owl_ask__take(struct owl_call *c, owl_str object)
 {
+    bool parked = c->handler_flags & OWL_PARKED;
     struct owl_span_iter it = owl_span_iter(object);
     for (struct owl_span s; owl_span_next(&it, &s);) {
         owl_str key;
@@ -200,6 +249,8 @@ static int take_answers(struct owl_call *c, owl_str object)
         if (rc != 0)
             return rc;
         struct owl_ask *a = find(c, key);
+        if (parked && (!a || !owl_ask_open(a) || !owl_span_is_object(s.value)))
+            continue; /* asked again, or never asked */
         if (!a && !(a = add(c, key)))
             return -OWL_ENOMEM;
         a->answer = s.value;
@@ -207,35 +258,35 @@ static int take_answers(struct owl_call *c, owl_str object)
     return 0;
 }
 
-static int open_state(struct owl_call *c, owl_str literal, owl_error *err)
+static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload, owl_error *err)
 {
-    owl_str text, payload;
+    owl_str text;
     struct owl_buf args;
     if (!owl_span_is_string(literal))
         return owl_fail(err, OWL_EPARAMS, "params.requestState must be a string");
     int rc = owl_json_decode(c->arena, literal, &text);
     if (rc != 0)
         return owl_fail(err, -rc, NULL);
-    owl_buf_init_arena(&args, c->arena, MAX_PARAMS * 64);
     struct owl_state_bind bind = binding(c, &args);
     if (args.rc != 0)
         return owl_fail(err, -args.rc, NULL);
-    rc = owl_state_open(&c->host->state_key, &bind, text, c->arena, &payload, err);
-    if (rc != 0)
-        return rc;
-    rc = take_answers(c, payload);
-    return rc == 0 ? 0 : owl_fail(err, -rc, NULL);
+    return owl_state_open(&c->host->state_key, &bind, text, c->arena, ret_payload, err);
 }
 
 enum owl_verdict owl_ask_restore(struct owl_call *c)
 {
-    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->rounds)
+    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->going_on)
         return OWL_NEXT;
     owl_error err;
+    owl_str payload = {NULL, 0}, park;
     owl_str state = owl_rpc_param(&c->msg, "requestState");
     owl_str responses = owl_rpc_param(&c->msg, "inputResponses");
-    int rc = state.p ? open_state(c, state, &err) : 0;
-    if (rc == 0 && owl_span_is_object(responses) && (rc = take_answers(c, responses)) != 0)
+    int rc = state.p ? open_state(c, state, &payload, &err) : 0;
+    if (rc == 0 && (park = owl_span_get(payload, "park")).p)
+        return owl_park_attach(c, park);
+    if (rc == 0 && (rc = owl_ask__take(c, owl_span_get(payload, "answers"))) != 0)
+        owl_fail(&err, -rc, NULL);
+    if (rc == 0 && owl_span_is_object(responses) && (rc = owl_ask__take(c, responses)) != 0)
         owl_fail(&err, -rc, NULL);
     if (rc == 0)
         return OWL_NEXT;
@@ -245,41 +296,55 @@ enum owl_verdict owl_ask_restore(struct owl_call *c)
     return OWL_FINISH;
 }
 
-static enum owl_verdict ask_modern(struct owl_call *c)
+int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
 {
-    struct owl_buf earlier, args;
-    owl_buf_init_arena(&earlier, c->arena, OWL_STATE_MAX_BYTES);
-    owl_buf_init_arena(&args, c->arena, MAX_PARAMS * 64);
-    c->result.form = OWL_RESULT_RAW;
-    owl_result_reset(&c->result);
-    struct owl_buf *out = &c->result.list;
+    struct owl_buf args;
+    const char *comma = "";
     owl_buf_putz(out, "\"inputRequests\":{");
-    owl_buf_putc(&earlier, '{');
-    bool first = true;
     for (struct owl_ask *a = c->asks; a; a = a->next) {
-        struct owl_buf *b = a->answer.p ? &earlier : out;
-        if (!a->answer.p && !a->method)
+        if (!owl_ask_open(a))
             continue;
-        if (a->answer.p ? earlier.n > 1 : !first)
-            owl_buf_putc(b, ',');
-        owl_json_quote(b, a->key);
-        owl_buf_putc(b, ':');
-        if (a->answer.p) {
-            owl_buf_puts(b, a->answer);
-            continue;
-        }
-        first = false;
-        owl_buf_printf(b, "{\"method\":\"%s\",\"params\":", a->method);
-        owl_buf_puts(b, a->params);
-        owl_buf_putc(b, '}');
+        owl_buf_putz(out, comma);
+        owl_json_quote(out, a->key);
+        owl_buf_printf(out, ":{\"method\":\"%s\",\"params\":", a->method);
+        owl_buf_puts(out, a->params);
+        owl_buf_putc(out, '}');
+        comma = ",";
     }
-    owl_buf_putc(&earlier, '}');
     owl_buf_putz(out, "},\"requestState\":\"");
     struct owl_state_bind bind = binding(c, &args);
-    int rc = earlier.rc ? earlier.rc : args.rc;
+    int rc = args.rc;
     if (rc == 0)
-        rc = owl_state_seal(&c->host->state_key, &bind, owl_buf_str(&earlier), ASK_TTL_MS, out);
+        rc = owl_state_seal(&c->host->state_key, &bind, payload, OWL_ASK_TTL_MS, out);
     owl_buf_putc(out, '"');
+    return rc ? rc : out->rc;
+}
+
+/* {"answers":{…}}: what the client has answered so far comes back with its next answers. */
+static void write_answers(struct owl_call *c, struct owl_buf *b)
+{
+    const char *comma = "";
+    owl_buf_putz(b, "{\"answers\":{");
+    for (struct owl_ask *a = c->asks; a; a = a->next) {
+        if (!a->answer.p)
+            continue;
+        owl_buf_putz(b, comma);
+        owl_json_quote(b, a->key);
+        owl_buf_putc(b, ':');
+        owl_buf_puts(b, a->answer);
+        comma = ",";
+    }
+    owl_buf_putz(b, "}}");
+}
+
+static enum owl_verdict ask_modern(struct owl_call *c)
+{
+    struct owl_buf payload;
+    owl_buf_init_arena(&payload, c->arena, OWL_STATE_MAX_BYTES);
+    write_answers(c, &payload);
+    c->result.form = OWL_RESULT_RAW;
+    owl_result_reset(&c->result);
+    int rc = payload.rc ? payload.rc : owl_ask__write(c, owl_buf_str(&payload), &c->result.list);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "the state of the question could not be kept: %s",
                                     owl_err_info(rc)->text);
@@ -324,13 +389,13 @@ static enum owl_verdict ask_legacy(struct owl_call *c)
     /* Nobody has completed the call: from now on a deadline or a cancellation may. */
     atomic_store(&c->state, OWL_CALL_RUNNING);
     for (struct owl_ask *a = c->asks; a && rc == 0; a = a->next)
-        if (!a->answer.p && a->method)
+        if (owl_ask_open(a))
             rc = send_question(c, a);
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
-    atomic_store(&c->deadline_ms, owl_now_ms() + ASK_TTL_MS);
-    owl_timer_start(c->reactor, &c->deadline, ASK_TTL_MS);
+    atomic_store(&c->deadline_ms, owl_now_ms() + OWL_ASK_TTL_MS);
+    owl_timer_start(c->reactor, &c->deadline, OWL_ASK_TTL_MS);
     return OWL_SUSPEND;
 }
 
@@ -338,22 +403,26 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
 {
     bool any = false;
     for (struct owl_ask *a = c->asks; a; a = a->next)
-        any = any || (!a->answer.p && a->method);
+        any = any || owl_ask_open(a);
     if (!any)
         return owl_call_set_failure(c, OWL_ETOOL,
                                     "the handler waits for an answer to a question that it did not ask");
-    return c->codec->era == OWL_ERA_MODERN ? ask_modern(c) : ask_legacy(c);
+    if (c->codec->era == OWL_ERA_LEGACY)
+        return ask_legacy(c);
+    return c->handler_flags & OWL_PARKED ? owl_park_step(c) : ask_modern(c);
 }
 
-/* All answers are there: run the handler again from its start. */
-static void run_again(struct owl_call *c)
+void owl_ask_go_on(struct owl_call *c)
 {
     unsigned timeout = c->item && c->item->timeout_ms ? c->item->timeout_ms : c->host->timeout_ms;
     atomic_store(&c->deadline_ms, owl_now_ms() + timeout);
-    owl_result_reset(&c->result);
-    pthread_mutex_lock(&c->lock);
-    c->on_cancel = NULL;
-    pthread_mutex_unlock(&c->lock);
+    c->going_on = c->handler_flags & OWL_PARKED;
+    if (!c->going_on) {
+        owl_result_reset(&c->result);
+        pthread_mutex_lock(&c->lock);
+        c->on_cancel = NULL;
+        pthread_mutex_unlock(&c->lock);
+    }
     owl_call__goto(c, &owl_steps[OWL_STEP_invoke]);
     owl_call_run(c);
 }
@@ -378,18 +447,21 @@ static void take_answer(struct owl_host *h, struct owl_reactor *r, const struct 
     a->id = (owl_str){NULL, 0};
     c->n_asked--;
     owl_str payload = {m->text + m->id_n, m->n};
-    if (m->refused && a->method[0] == 'e')
+    bool form = a->method[0] == 'e'; /* elicitation/create: an error closes the form */
+    a->refused = m->refused && !form && (c->handler_flags & OWL_PARKED);
+    if (m->refused && form)
         payload = OWL_STR("{\"action\":\"cancel\"}");
     char *copy = owl_arena_dup(c->arena, payload);
-    if (!copy || (m->refused && a->method[0] != 'e')) {
+    if (!copy || (m->refused && !form && !a->refused)) {
         owl_call_set_failure(c, copy ? OWL_ETOOL : OWL_ENOMEM, "%s",
                              copy ? "the client refused to answer" : owl_err_info(OWL_ENOMEM)->text);
         owl_call_resume(c);
         return;
     }
-    a->answer = (owl_str){copy, payload.n};
+    if (!a->refused)
+        a->answer = (owl_str){copy, payload.n};
     if (c->n_asked == 0)
-        run_again(c);
+        owl_ask_go_on(c);
 }
 
 static void on_answer(struct owl_reactor *r, struct owl_msg *msg)

@@ -5,26 +5,64 @@
 
 #include "call/call.h"
 
+enum { OWL_ASK_TTL_MS = 600000 }; /* how long a client may take to answer */
+
 /* One question; lives in the call's arena. */
 struct owl_ask {
     struct owl_ask *next;
     struct owl_call *call;
     owl_str key;
-    const char *method; /* elicitation/create, sampling/createMessage, roots/list */
+    const char *method; /* elicitation/create, sampling/createMessage, roots/list; NULL: only an answer */
     owl_str params;     /* raw object */
-    owl_str id;         /* raw literal of the request sent to a legacy client; absent: not sent */
+    owl_str id;         /* raw literal of the request sent to a legacy client; absent: not out */
     owl_str answer;     /* raw result, or absent */
+    bool refused;       /* the client would not answer */
+    int (*fn)(owl_call *call, const owl_json *answer, void *data); /* parked: what goes on with it */
+    void *data;
 };
 
-/* The step `ask`: modern clients get input_required and this call ends; legacy clients get requests and the call waits. */
+/* A question that has no answer yet. */
+static inline bool owl_ask_open(const struct owl_ask *a)
+{
+    return a->method && !a->answer.p && !a->refused;
+}
+
+/* The step `ask`: modern clients get input_required and this call ends; legacy clients get requests
+ * and the call waits. A parked call waits in both cases. */
 enum owl_verdict owl_ask_step(struct owl_call *c);
-/* Read inputResponses and requestState of a modern retry; on the reactor, before the handler runs. */
+/* Read inputResponses and requestState of a modern retry; on the reactor, before the handler runs.
+ * OWL_SUSPEND: the retry is handed to the parked call that it belongs to. */
 enum owl_verdict owl_ask_restore(struct owl_call *c);
 /* Forget what was sent; when a call ends. */
 void owl_ask_drop(struct owl_call *c);
+/* What the worker runs for a parked call with answers: its functions; the handler's status. */
+int owl_ask_continue(struct owl_call *c);
+/* All answers are there: run the handler again from its start, or the functions of a parked call. */
+void owl_ask_go_on(struct owl_call *c);
 
-/* A response from a legacy client, on any reactor: finds the call that asked. @p session must be the one that was asked.
- * False if nobody waits for that id. */
+/* A response from a legacy client, on any reactor: finds the call that asked. @p session must be the
+ * one that was asked. False if nobody waits for that id. */
 bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg);
+
+/* ---- between ask.c and park.c ---- */
+
+/* Every member of a JSON object becomes the answer to the question of its key; other keys are kept
+ * as answers to questions not asked yet, unless the call is parked. 0 or an error. */
+OWL_NODISCARD int owl_ask__take(struct owl_call *c, owl_str object);
+/* "inputRequests":{…},"requestState":"…" for the open questions; @p payload is what is sealed. */
+OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out);
+
+/* ---- parked calls (park.c) ---- */
+
+/* A modern client is asked: its request is answered with input_required, the call stays. */
+enum owl_verdict owl_park_step(struct owl_call *c);
+/* The retry @p front has opened a state that names a parked call. */
+enum owl_verdict owl_park_attach(struct owl_call *front, owl_str park_id);
+/* The answer of a call that speaks through a retry. */
+void owl_park_reply(struct owl_call *c);
+/* Forget it; when a call ends. */
+void owl_park_drop(struct owl_call *c);
+/* End the calls that wait for a client to come back. */
+void owl_park_end_all(struct owl_host_local *l);
 
 #endif

@@ -27,6 +27,7 @@ int owl_host_init(struct owl_host *h)
         owl_list_init(&l->calls);
         owl_map_init(&l->in_flight);
         owl_map_init(&l->asked);
+        owl_map_init(&l->parked);
         owl_buf_init(&l->out, h->max_result_bytes + 64 * 1024);
     }
     return 0;
@@ -41,6 +42,7 @@ void owl_host_done(struct owl_host *h)
         OWL_ASSERT(owl_list_empty(&l->calls));
         owl_map_done(&l->in_flight);
         owl_map_done(&l->asked);
+        owl_map_done(&l->parked);
         owl_buf_done(&l->out);
     }
     OWL_FREE(&h->local);
@@ -107,7 +109,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     } else {
         c->client_caps = init->meta->client_caps;
     }
-    c->log_level = wanted_level(c);
+    atomic_init(&c->log_level, wanted_level(c));
     atomic_init(&c->deadline_ms, owl_now_ms() + init->host->timeout_ms);
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
@@ -135,6 +137,8 @@ void owl_call_unref(owl_call *c)
     if (c->item)
         owl_item_aunref(c->item);
     owl_session_aunref(c->session);
+    owl_call_unref(c->front);
+    owl_free(c->word);
     pthread_mutex_destroy(&c->lock);
     struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
     owl_arena_free(c->arena);
@@ -215,6 +219,13 @@ int owl_call_wait(struct owl_call *c, bool deadline)
     if (rc == 0)
         c->cancel_key = k;
     return rc;
+}
+
+void owl_call_forget_id(struct owl_call *c)
+{
+    if (c->cancel_key.p)
+        owl_map_del(&owl_host_local(c->host, c->reactor)->in_flight, c->cancel_key);
+    c->cancel_key = (owl_str){NULL, 0};
 }
 
 bool owl_call_complete(struct owl_call *c)
@@ -373,7 +384,7 @@ static void on_note(struct owl_reactor *r, struct owl_msg *m)
     owl_free(note);
 }
 
-int owl_call_send(struct owl_call *c, owl_str message)
+static int send_to(struct owl_call *c, owl_str message)
 {
     if (owl_reactor_self() == c->reactor) {
         if (!c->sink)
@@ -394,6 +405,16 @@ int owl_call_send(struct owl_call *c, owl_str message)
     owl_free(note);
     owl_call_unref(c);
     return -OWL_ECLOSED;
+}
+
+int owl_call_send(struct owl_call *c, owl_str message)
+{
+    pthread_mutex_lock(&c->lock);
+    struct owl_call *front = c->front ? owl_call_ref(c->front) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    int rc = send_to(front ? front : c, message);
+    owl_call_unref(front);
+    return rc;
 }
 
 const char *owl_call_trace_id(struct owl_call *c)

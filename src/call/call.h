@@ -75,6 +75,7 @@ struct owl_host_local {
     struct owl_list calls;    /* all that have not ended */
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
+    struct owl_map parked;    /* calls that wait for a modern client to come back, by their park id */
     uint64_t next_ask;
     size_t n_calls;
     struct owl_buf out; /* scratch for replies */
@@ -121,7 +122,7 @@ struct owl_call {
     unsigned handler_flags;
     owl_str vars[OWL_URI_VARS];  /* raw values of template variables */
     owl_str complete_name, complete_value, complete_context;
-    int log_level;               /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
+    atomic_int log_level; /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
     atomic_ullong deadline_ms;   /* monotonic */
 
     /* how it goes */
@@ -145,7 +146,12 @@ struct owl_call {
     bool input_required;           /* the result asks a modern client */
     unsigned rounds;               /* of questions to a legacy client */
     unsigned n_asked;              /* questions that are out; no handler runs then */
-    pthread_mutex_t lock;          /* the rest */
+    owl_str park_id;               /* in host_local.parked; of a front: of the call it speaks for */
+    bool going_on;                 /* parked: the functions of the questions run, not the handler */
+    bool fronting;                 /* this call is the front of a parked one */
+    struct owl_call *front;        /* parked: the retry through which it speaks; counted */
+    struct owl_park_word *word;             /* front: the texts of its failure */
+    pthread_mutex_t lock;          /* the rest, front and meta.progress_token */
     double last_progress;
     void (*on_cancel)(owl_call *call, void *data);
     void *on_cancel_data;
@@ -173,6 +179,8 @@ void owl_call_run(struct owl_call *c);
 /* The call is going to wait: it can be cancelled by its id from now on and, with @p deadline, times out.
  * @errors OWL_EEXISTS (the id is in use), OWL_ENOMEM. */
 OWL_NODISCARD int owl_call_wait(struct owl_call *c, bool deadline);
+/* Its id no longer names the call. */
+void owl_call_forget_id(struct owl_call *c);
 /* A method that suspended has its result now; on the reactor. False if the call was ended before. */
 bool owl_call_complete(struct owl_call *c);
 /* Go on after a step that suspended; on the reactor. */

@@ -42,7 +42,9 @@ static enum owl_verdict run_admit(struct owl_call *c)
 static void run_on_worker(struct owl_work *w)
 {
     struct owl_call *c = OWL_CONTAINER(w, struct owl_call, work);
-    int rc = atomic_load(&c->state) == OWL_CALL_RUNNING ? c->handler(c, c->handler_data) : 0;
+    int rc = 0;
+    if (atomic_load(&c->state) == OWL_CALL_RUNNING)
+        rc = c->going_on ? owl_ask_continue(c) : c->handler(c, c->handler_data);
     if (rc != OWL_LATER)
         OWL_IGNORE(owl_call_finish(c, rc)); /* -OWL_EDONE: cancelled, or finished by hand */
     owl_call_unref(c);
@@ -100,7 +102,7 @@ static enum owl_verdict run_invoke(struct owl_call *c)
     if (v != OWL_NEXT)
         return v;
     c->returned = false;
-    if (c->handler_flags & OWL_INLINE) {
+    if ((c->handler_flags & OWL_INLINE) && !c->going_on) {
         v = finish_inline(c, c->handler(c, c->handler_data));
         if (c->returned)
             return v;
@@ -111,7 +113,7 @@ static enum owl_verdict run_invoke(struct owl_call *c)
                                     (int)c->msg.id.n, c->msg.id.p);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
-    return c->handler_flags & OWL_INLINE ? OWL_NEXT : start_worker(c);
+    return (c->handler_flags & OWL_INLINE) && !c->going_on ? OWL_NEXT : start_worker(c);
 }
 
 /* Run twice: when the wait begins, and when the finisher's post has arrived. */
@@ -180,6 +182,8 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
 
 static enum owl_verdict run_reply(struct owl_call *c)
 {
+    if (c->front)
+        owl_park_reply(c);
     if (!c->sink)
         return OWL_NEXT;
     struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
@@ -207,9 +211,9 @@ static enum owl_verdict run_reply(struct owl_call *c)
 static enum owl_verdict run_end(struct owl_call *c)
 {
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
-    if (c->cancel_key.p)
-        owl_map_del(&l->in_flight, c->cancel_key);
+    owl_call_forget_id(c);
     owl_ask_drop(c);
+    owl_park_drop(c);
     owl_timer_stop(&c->deadline);
     if (c->pin)
         owl_pin_release(c->pin);

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "call/ask.h"
 #include "server/server.h"
 
 enum { GRACE_MS = 4000, LINGER_MS = 900, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
@@ -111,6 +112,7 @@ static void on_drain(struct owl_reactor *r, struct owl_msg *m)
     if (s->http)
         owl_http_drain(s->http, r);
     h->idle_data = l;
+    owl_park_end_all(h); /* their clients would have to come back to a server that has gone */
     if (h->n_calls == 0) {
         on_idle(h);
         return;

@@ -14,9 +14,11 @@ const [sdk, era, target, ...args] = process.argv.slice(2);
 function parts() {
     if (sdk === 'v1') {
         const base = '@modelcontextprotocol/sdk/client/';
-        return { ...load(base + 'index.js'), ...load(base + 'streamableHttp.js'), ...load(base + 'stdio.js') };
+        const files = ['index.js', 'streamableHttp.js', 'stdio.js'];
+        return Object.assign({}, ...files.map((file) => load(base + file)));
     }
-    return { ...load('@modelcontextprotocol/client'), ...load('@modelcontextprotocol/client/stdio') };
+    const base = '@modelcontextprotocol/client';
+    return { ...load(base), ...load(base + '/stdio') };
 }
 
 async function main() {
@@ -30,8 +32,9 @@ async function main() {
 
     const message = 'h\u00e9llo "owl" \u{1f989}\n';
     const progress = [];
-    const v1Schema = sdk === 'v1' ? [undefined] : [];
-    const call = (name, more, options) => client.callTool({ name, arguments: more }, ...v1Schema, options);
+    const schema = sdk === 'v1' ? [undefined] : []; // v1 takes a schema of the result, too
+    const call = (name, given, options) =>
+        client.callTool({ name, arguments: given }, ...schema, options);
     const seen = {
         server: client.getServerVersion()?.name,
         tools: (await client.listTools()).tools.map((t) => t.name),
@@ -46,7 +49,7 @@ async function main() {
     };
     await call('test_tool_with_progress', {}, { onprogress: (p) => progress.push(p.progress) });
     seen.progress = progress;
-    seen.unknown = await client.callTool({ name: 'no_such_tool', arguments: {} }).then(() => null, (e) => e.code);
+    seen.unknown = await call('no_such_tool', {}).then(() => null, (error) => error.code);
     await client.close();
     console.log(JSON.stringify(seen));
 }

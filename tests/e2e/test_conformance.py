@@ -130,7 +130,8 @@ def sdk(version, era):
 
 def inspector(era):
     need_clients()
-    program = CLIENTS / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+    package = CLIENTS / "node_modules/@modelcontextprotocol/inspector"
+    program = package / "clients/launcher/build/index.js"
     for transport, target in targets():
         def ask(*options):
             done = run([NODE, program, "--cli", "--protocol-era", era, "--format", "json", "-q",
@@ -145,7 +146,8 @@ def inspector(era):
         equal(tools[:2], ["test_simple_text", "echo"], f"{era}, {transport}")
         answer = ask("--method", "tools/call", "--tool-name", "echo", "--tool-args-json",
                      '{"message":"h\u00e9llo owl"}')
-        equal(answer["content"], [{"type": "text", "text": "h\u00e9llo owl"}], f"{era}, {transport}")
+        equal(answer["content"], [{"type": "text", "text": "h\u00e9llo owl"}],
+              f"{era}, {transport}")
 
 
 if VARIANT == "normal":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tools, resources, prompts and completion: what both eras have in common, and where they differ."""
+"""Tools, resources, prompts and completion: what both eras share, and where they differ."""
 
 import base64
 
@@ -67,7 +67,8 @@ def schemas_are_listed_with_every_keyword(client):
 @test("OR-1.5 OR-5.1")
 @both
 def a_tool_is_called(client):
-    for message in ("hello", "", "\u00fc\u4e16\U0001f989", "\"\\/\b\f\n\r\t\u0001\u0000x", "x" * 100000):
+    for message in ("hello", "", "\u00fc\u4e16\U0001f989", "\"\\/\b\f\n\r\t\u0001\u0000x",
+                    "x" * 100000):
         reply = client.call("echo", {"message": message})
         equal(content(reply), [{"type": "text", "text": message}])
         check(not reply.result.get("isError"), "isError")

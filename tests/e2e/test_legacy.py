@@ -67,8 +67,8 @@ def a_request_without_session_id_is_refused():
 @test()
 def an_unknown_session_id_is_not_found():
     s = session()
-    for wrong in ("0-00000000000000000000000000000000", s.id[:-1] + "\u007e", "x", "9999-" + "a" * 32,
-                  s.id + "0", "a" * 5000, "-", "-1-" + "0" * 32):
+    for wrong in ("0-" + "0" * 32, s.id[:-1] + "~", "x", "9999-" + "a" * 32, s.id + "0", "a" * 5000,
+                  "-", "-1-" + "0" * 32):
         reply = s.request("tools/list", headers={"Mcp-Session-Id": wrong})
         equal(reply.status, 404, f"session {wrong[:40]!r}")
 

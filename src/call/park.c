@@ -1,0 +1,301 @@
+/* call/park.c - calls that wait for a modern client to come back with its answers.
+ *
+ * The request that began the call has been answered with input_required; its retry, a call of its own on any reactor,
+ * becomes the front of the parked call: it brings the answers, and the parked call speaks through it.
+ * Threads: a parked call is touched on its reactor only, a front on its own; they meet by messages. Each message holds
+ * the calls that it names. Invariant: a park id is used once. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "call/ask.h"
+#include "codec/json.h"
+
+enum { MAX_PARKED = 1000 }; /* of one reactor */
+
+static struct owl_map *parked(struct owl_call *c)
+{
+    return &owl_host_local(c->host, c->reactor)->parked;
+}
+
+/* ---- to the front ---- */
+
+/* What a parked call has to say; its texts follow. */
+struct owl_park_word {
+    struct owl_msg msg;
+    struct owl_call *front;
+    bool input_required;
+    struct owl_mcp_failure failure; /* error != 0 */
+    owl_str members, meta;
+    char text[];
+};
+
+static void on_word(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct owl_park_word *w = OWL_CONTAINER(m, struct owl_park_word, msg);
+    struct owl_call *f = w->front;
+    if (atomic_load(&f->state) == OWL_CALL_RUNNING) {
+        f->result.form = OWL_RESULT_RAW;
+        owl_result_reset(&f->result);
+        owl_buf_puts(&f->result.list, w->members);
+        owl_buf_puts(&f->result.meta, w->meta);
+        f->input_required = w->input_required;
+        f->failure = w->failure;
+        f->word = w; /* the texts of the failure live here until the call ends */
+        OWL_IGNORE(owl_call_complete(f)); /* cancelled meanwhile: fine */
+    } else {
+        owl_free(w);
+    }
+    owl_call_unref(f);
+}
+
+static owl_str put_text(char **p, owl_str s)
+{
+    if (!s.p)
+        return s;
+    owl_str copy = {memcpy(*p, s.p, s.n), s.n};
+    *p += s.n;
+    return copy;
+}
+
+static void say(struct owl_call *front, const struct owl_park_word *in)
+{
+    const struct owl_mcp_failure *f = &in->failure;
+    struct owl_park_word *w = owl_malloc(sizeof *w + in->members.n + in->meta.n + f->message.n + f->data.n);
+    if (!w)
+        return; /* the front's deadline answers */
+    *w = *in;
+    char *p = w->text;
+    w->msg.run = on_word;
+    w->members = put_text(&p, in->members);
+    w->meta = put_text(&p, in->meta);
+    w->failure.message = put_text(&p, f->message);
+    w->failure.data = put_text(&p, f->data);
+    w->front = front;
+    atomic_fetch_add_explicit(&front->refs, 1, memory_order_relaxed);
+    if (!owl_post(front->reactor, &w->msg)) {
+        owl_call_unref(front);
+        owl_free(w);
+    }
+}
+
+void owl_park_reply(struct owl_call *c)
+{
+    struct owl_park_word w = {.input_required = false};
+    if (c->end_error)
+        w.failure = (struct owl_mcp_failure){
+            .error = c->end_error,
+            .of_tool = true,
+            .message = owl_str_of(owl_err_info(c->end_error)->text),
+        };
+    else if (c->failure.error)
+        w.failure = c->failure;
+    int rc = w.failure.error ? 0 : owl_result_close(&c->result, &w.members);
+    if (rc != 0)
+        w.failure = (struct owl_mcp_failure){
+            .error = -rc, .of_tool = true, .message = owl_str_of(owl_err_info(rc)->text)};
+    else if (!w.failure.error)
+        w.meta = owl_buf_str(&c->result.meta);
+    say(c->front, &w);
+}
+
+/* ---- parking ---- */
+
+/* input_required to whoever waits: the request that began the call, or the retry that is its front. */
+static int tell(struct owl_call *c, owl_str members)
+{
+    if (c->front) {
+        struct owl_park_word w = {.input_required = true, .members = members};
+        say(c->front, &w);
+        return 0;
+    }
+    if (!c->sink)
+        return -OWL_ECLOSED;
+    struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
+    struct owl_mcp_result r = {.type = "input_required", .members = members};
+    owl_buf_reset(out);
+    owl_rpc_begin_result(out, c->msg.id);
+    c->codec->result(out, &r, c->host->server_info);
+    owl_rpc_end(out);
+    if (out->rc != 0)
+        return out->rc;
+    struct owl_sink *sink = c->sink;
+    c->sink = NULL;
+    sink->ops->respond(sink, c, owl_buf_str(out), 200);
+    return 0;
+}
+
+static int park(struct owl_call *c)
+{
+    char id[80], hex[33];
+    struct owl_map *map = parked(c);
+    if (map->n >= MAX_PARKED)
+        return -OWL_ELIMIT;
+    if (owl_random_hex(hex, 16) != 0)
+        return -OWL_EIO;
+    int n = snprintf(id, sizeof id, "%u-%s", owl_reactor_index(c->reactor), hex);
+    char *copy = owl_arena_dup(c->arena, (owl_str){id, (size_t)n});
+    if (!copy)
+        return -OWL_ENOMEM;
+    c->park_id = (owl_str){copy, (size_t)n};
+    int rc = owl_map_put(map, c->park_id, c, NULL);
+    if (rc != 0) {
+        c->park_id = (owl_str){NULL, 0};
+        return rc;
+    }
+    char payload[128];
+    n = snprintf(payload, sizeof payload, "{\"park\":\"%s\"}", id);
+    struct owl_buf members;
+    owl_buf_init_arena(&members, c->arena, c->host->max_result_bytes);
+    rc = owl_ask__write(c, (owl_str){payload, (size_t)n}, &members);
+    return rc == 0 ? tell(c, owl_buf_str(&members)) : rc;
+}
+
+enum owl_verdict owl_park_step(struct owl_call *c)
+{
+    atomic_store(&c->state, OWL_CALL_RUNNING); /* it can be ended while it waits */
+    owl_call_forget_id(c);                     /* its request is answered: the id is free again */
+    int rc = park(c);
+    if (rc != 0)
+        return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
+                                    owl_err_info(rc)->text);
+    atomic_store(&c->deadline_ms, owl_now_ms() + OWL_ASK_TTL_MS);
+    owl_timer_start(c->reactor, &c->deadline, OWL_ASK_TTL_MS);
+    return OWL_SUSPEND;
+}
+
+void owl_park_drop(struct owl_call *c)
+{
+    if (c->fronting)
+        return;
+    if (c->park_id.p)
+        owl_map_del(parked(c), c->park_id);
+    c->park_id = (owl_str){NULL, 0};
+}
+
+void owl_park_end_all(struct owl_host_local *l)
+{
+    owl_str key;
+    void *call;
+    for (size_t i = 0; l->parked.n > 0; i = 0) { /* ending one changes the map */
+        if (!owl_map_next(&l->parked, &i, &key, &call))
+            return;
+        bool ended = owl_call_end(call, OWL_ECLOSED, false);
+        OWL_ASSERT(ended); /* a parked call is running: nobody completes it but its reactor */
+    }
+}
+
+/* ---- the retry ---- */
+
+struct visit {
+    struct owl_msg msg;
+    struct owl_host *host;
+    struct owl_call *front; /* counted */
+    bool leave;             /* the front has gone: end the call that it speaks for */
+    size_t n;
+    char id[];
+};
+
+/* The parked call speaks through the front from now on, and goes on if that brings all answers. */
+static void attach(struct owl_call *c, struct owl_call *front)
+{
+    struct owl_call *old = c->front;
+    pthread_mutex_lock(&c->lock); /* threads that keep the call may report progress at any time */
+    c->front = owl_call_ref(front);
+    c->meta.progress_token = front->meta.progress_token;
+    c->last_progress = -1;
+    pthread_mutex_unlock(&c->lock);
+    atomic_store(&c->log_level, atomic_load(&front->log_level));
+    owl_call_unref(old);
+    owl_park_drop(c);
+    int rc = 0;
+    owl_str responses = owl_rpc_param(&front->msg, "inputResponses");
+    if (owl_span_is_object(responses)) {
+        char *copy = owl_arena_dup(c->arena, responses);
+        rc = copy ? owl_ask__take(c, (owl_str){copy, responses.n}) : -OWL_ENOMEM;
+    }
+    if (rc != 0) {
+        owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+        owl_call_resume(c);
+        return;
+    }
+    for (struct owl_ask *a = c->asks; a; a = a->next) {
+        if (owl_ask_open(a)) { /* not all are answered: ask again */
+            owl_call_run(c);
+            return;
+        }
+    }
+    owl_ask_go_on(c);
+}
+
+static void on_visit(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct visit *v = OWL_CONTAINER(m, struct visit, msg);
+    struct owl_host_local *l = owl_host_local(v->host, r);
+    struct owl_call *c = NULL;
+    if (v->leave) {
+        OWL_LIST_EACH(&l->calls, it)
+        {
+            struct owl_call *other = OWL_CONTAINER(it, struct owl_call, node);
+            c = other->front == v->front ? other : c;
+        }
+        if (c)
+            OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* finished meanwhile: fine */
+    } else if ((c = owl_map_get(&l->parked, (owl_str){v->id, v->n}))) {
+        attach(c, v->front);
+    } else {
+        struct owl_park_word w = {.failure = {.error = OWL_EPARAMS}};
+        w.failure.message = OWL_STR("the requestState was used before or has expired: call again");
+        say(v->front, &w);
+    }
+    owl_call_unref(v->front);
+    owl_free(v);
+}
+
+static int visit(struct owl_call *front, owl_str id, bool leave)
+{
+    owl_str rest = id, part;
+    uint64_t index;
+    if (!owl_str_split(&rest, '-', &part) ||
+        !owl_str_u64(part, owl_runtime_count(front->runtime) - 1, &index))
+        return -OWL_EPARAMS;
+    struct visit *v = owl_malloc(sizeof *v + id.n);
+    if (!v)
+        return -OWL_ENOMEM;
+    *v = (struct visit){.msg.run = on_visit, .host = front->host, .leave = leave, .n = id.n};
+    memcpy(v->id, id.p, id.n);
+    v->front = owl_call_ref(front);
+    if (owl_post(owl_runtime_at(front->runtime, (unsigned)index), &v->msg))
+        return 0;
+    owl_call_unref(front);
+    owl_free(v);
+    return -OWL_ECLOSED;
+}
+
+static void on_front_cancelled(owl_call *front, void *data)
+{
+    (void)data;
+    OWL_IGNORE(visit(front, front->park_id, true)); /* no memory: the parked call's deadline ends it */
+}
+
+enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal)
+{
+    owl_str id;
+    int rc = owl_json_decode(front->arena, literal, &id);
+    if (rc == 0)
+        rc = owl_call_wait(front, true);
+    if (rc == 0)
+        rc = owl_call_on_cancel(front, on_front_cancelled, NULL);
+    if (rc == 0) {
+        front->park_id = id;
+        front->fronting = true;
+        rc = visit(front, id, false);
+    }
+    if (rc == 0)
+        return OWL_SUSPEND;
+    owl_call_set_failure(front, -rc, "%s", owl_err_info(rc)->text);
+    front->failure.of_tool = false;
+    return OWL_FINISH;
+}
