@@ -32,8 +32,7 @@ typedef enum owl_json_kind {
 /** Parse @p len bytes. Strict JSON: valid UTF-8, no duplicate keys, at most 128 levels deep.
  *  @errors OWL_EPARSE (the message names the byte), OWL_ELIMIT, OWL_ENOMEM. Free the document with
  *  owl_json_doc_free(). */
-OWL_API int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc,
-                           owl_error *reterr);
+OWL_API int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc, owl_error *reterr);
 OWL_API void owl_json_doc_free(owl_json_doc *doc);
 OWL_API const owl_json *owl_json_doc_root(const owl_json_doc *doc);
 

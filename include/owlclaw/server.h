@@ -21,7 +21,9 @@
 
 OWL_BEGIN_DECLS
 
-/** Options structs grow at their end; `size` says which members the caller knows. Members that are
+/** Options and definitions are begun with OWL_SERVER_OPTIONS(), OWL_TOOL(), OWL_RESOURCE() and
+ *  OWL_PROMPT() (init.h), which fill in `size` and the members that nearly everybody gives. They grow
+ *  at their end; `size` says which members the caller knows. Members that are
  *  0 or NULL have the default. */
 typedef struct owl_server_options {
     size_t size;              /* sizeof(owl_server_options) */
@@ -45,28 +47,9 @@ typedef struct owl_server_options {
                                * questions; default: random. Give replicas the same. */
     owl_log_fn log;           /* receives the library's log; default: none */
     void *log_data;
-    unsigned log_level;       /* least severe owl_level that reaches log; default: info */
+    unsigned log_level; /* least severe owl_level that reaches log; default: info */
     unsigned _reserved;
 } owl_server_options;
-
-/* The initialisers below fill in `size` and the members that nearly everybody gives, in C and C++.
- * clang-format off */
-#ifdef __cplusplus
-#define OWL_SERVER_OPTIONS(name_, version_) owl_server_options_make(name_, version_)
-static inline owl_server_options owl_server_options_make(const char *name, const char *version)
-{
-    owl_server_options o = owl_server_options();
-    o.size = sizeof o;
-    o.name = name;
-    o.version = version;
-    return o;
-}
-#else
-#define OWL_SERVER_OPTIONS(name_, version_) \
-    {.size = sizeof(owl_server_options), .name = (name_), .version = (version_)}
-#endif
-
-/* clang-format on */
 
 /** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */
 OWL_API int owl_server_new(const owl_server_options *options, owl_server **ret_server,
@@ -113,58 +96,42 @@ OWL_API int owl_server_step(owl_server *server);
 /* ---- what to serve: before the start or while running; clients are told ------------------------- */
 
 enum {
-    OWL_INLINE = 1u << 0, /* run on the reactor thread; the handler must not block */
-    OWL_PARKED = 1u << 1, /* tools only: asks with owl_ask_async(), is never run again */
+    OWL_INLINE = 1u << 0,   /* run on the reactor thread; the handler must not block */
+    OWL_PARKED = 1u << 1,   /* tools only: asks with owl_ask_async(), is never run again */
     OWL_CACHEABLE = 1u << 8 /* own methods only: modern results carry ttlMs and cacheScope */
 };
 
 typedef struct owl_tool {
-    size_t size; /* sizeof(owl_tool) */
-    const char *name;          /* required: 1 to 128 of A-Z a-z 0-9 _ . - */
+    size_t size;      /* sizeof(owl_tool) */
+    const char *name; /* required: 1 to 128 of A-Z a-z 0-9 _ . - */
     const char *description;
-    const char *input_schema;  /* JSON Schema of an object, as text; default: no arguments */
-    owl_handler_fn handler;    /* required */
-    void *data;                /* for the handler */
-    unsigned flags;            /* OWL_INLINE, OWL_PARKED */
-    unsigned timeout_ms;       /* longest call of this tool; default: the server's */
-    void (*free_data)(void *); /* called when the tool and its last call are gone, on any thread; not
-                                * if adding it failed */
+    const char *input_schema; /* JSON Schema of an object, as text; default: no arguments */
+    owl_handler_fn handler;   /* required */
+    void *data;               /* for the handler */
+    unsigned flags;           /* OWL_INLINE, OWL_PARKED */
+    unsigned timeout_ms;      /* longest call of this tool; default: the server's */
+    /* Called when the tool and its last call are gone, on any thread; not if adding it failed. */
+    void (*free_data)(void *);
     const char *title;
     const char *output_schema; /* JSON Schema of structuredContent */
     const char *annotations;   /* JSON object: readOnlyHint, destructiveHint … */
     const char *icons;         /* JSON array */
     const char *meta;          /* JSON object: `_meta` */
 } owl_tool;
-#ifdef __cplusplus
-#define OWL_TOOL(name_, description_, input_schema_, handler_) owl_tool_make(name_, description_, input_schema_, handler_)
-static inline owl_tool owl_tool_make(const char *name, const char *description, const char *input_schema, owl_handler_fn handler)
-{
-    owl_tool d = owl_tool();
-    d.size = sizeof d;
-    d.name = name;
-    d.description = description;
-    d.input_schema = input_schema;
-    d.handler = handler;
-    return d;
-}
-#else
-#define OWL_TOOL(name_, description_, input_schema_, handler_) \
-    {.size = sizeof(owl_tool), .name = (name_), .description = (description_), .input_schema = (input_schema_), .handler = (handler_)}
-#endif
 
 /** Add a tool, or replace the one of the same name; calls that run keep the old one.
  *  @errors OWL_EINVAL (the message names the member), OWL_ENOMEM. */
 OWL_API int owl_server_add_tool(owl_server *server, const owl_tool *tool, owl_error *reterr);
 
 typedef struct owl_resource {
-    size_t size;             /* sizeof(owl_resource) */
-    const char *uri;         /* a URI, or a template such as "db://{table}/{id}" */
-    const char *name;        /* required */
+    size_t size;      /* sizeof(owl_resource) */
+    const char *uri;  /* a URI, or a template such as "db://{table}/{id}" */
+    const char *name; /* required */
     const char *description;
     const char *mime_type;
-    owl_handler_fn handler;  /* reads it; or NULL and text */
+    owl_handler_fn handler; /* reads it; or NULL and text */
     void *data;
-    unsigned flags;          /* OWL_INLINE */
+    unsigned flags; /* OWL_INLINE */
     unsigned timeout_ms;
     void (*free_data)(void *);
     const char *text;        /* content that never changes, instead of a handler */
@@ -175,57 +142,24 @@ typedef struct owl_resource {
     const char *icons;       /* JSON array */
     const char *meta;        /* JSON object */
 } owl_resource;
-#ifdef __cplusplus
-#define OWL_RESOURCE(uri_, name_, description_, mime_type_, handler_) owl_resource_make(uri_, name_, description_, mime_type_, handler_)
-static inline owl_resource owl_resource_make(const char *uri, const char *name, const char *description, const char *mime_type, owl_handler_fn handler)
-{
-    owl_resource d = owl_resource();
-    d.size = sizeof d;
-    d.uri = uri;
-    d.name = name;
-    d.description = description;
-    d.mime_type = mime_type;
-    d.handler = handler;
-    return d;
-}
-#else
-#define OWL_RESOURCE(uri_, name_, description_, mime_type_, handler_) \
-    {.size = sizeof(owl_resource), .uri = (uri_), .name = (name_), .description = (description_), .mime_type = (mime_type_), .handler = (handler_)}
-#endif
 OWL_API int owl_server_add_resource(owl_server *server, const owl_resource *resource,
-                                owl_error *reterr);
+                                    owl_error *reterr);
 
 typedef struct owl_prompt {
-    size_t size;             /* sizeof(owl_prompt) */
-    const char *name;        /* required */
+    size_t size;      /* sizeof(owl_prompt) */
+    const char *name; /* required */
     const char *description;
-    const char *arguments;   /* JSON array of {name, description?, required?}; default: none */
-    owl_handler_fn handler;  /* required */
+    const char *arguments;  /* JSON array of {name, description?, required?}; default: none */
+    owl_handler_fn handler; /* required */
     void *data;
-    unsigned flags;          /* OWL_INLINE */
+    unsigned flags; /* OWL_INLINE */
     unsigned timeout_ms;
     void (*free_data)(void *);
     owl_handler_fn complete; /* completes arguments; or NULL */
     const char *title;
-    const char *icons;       /* JSON array */
-    const char *meta;        /* JSON object */
+    const char *icons; /* JSON array */
+    const char *meta;  /* JSON object */
 } owl_prompt;
-#ifdef __cplusplus
-#define OWL_PROMPT(name_, description_, arguments_, handler_) owl_prompt_make(name_, description_, arguments_, handler_)
-static inline owl_prompt owl_prompt_make(const char *name, const char *description, const char *arguments, owl_handler_fn handler)
-{
-    owl_prompt d = owl_prompt();
-    d.size = sizeof d;
-    d.name = name;
-    d.description = description;
-    d.arguments = arguments;
-    d.handler = handler;
-    return d;
-}
-#else
-#define OWL_PROMPT(name_, description_, arguments_, handler_) \
-    {.size = sizeof(owl_prompt), .name = (name_), .description = (description_), .arguments = (arguments_), .handler = (handler_)}
-#endif
 OWL_API int owl_server_add_prompt(owl_server *server, const owl_prompt *prompt, owl_error *reterr);
 
 /** @errors OWL_ENOTFOUND. */
@@ -245,7 +179,7 @@ typedef struct owl_method_def {
     const char *name;       /* required */
     owl_handler_fn handler; /* required */
     void *data;
-    unsigned flags;         /* OWL_INLINE, OWL_CACHEABLE */
+    unsigned flags; /* OWL_INLINE, OWL_CACHEABLE */
     unsigned timeout_ms;
     void (*free_data)(void *);
 } owl_method_def;
@@ -253,11 +187,13 @@ OWL_API int owl_server_add_method(owl_server *server, const owl_method_def *meth
                                   owl_error *reterr);
 /** Declare an extension capability, e.g. "com.example/search" with the settings "{}". */
 OWL_API int owl_server_add_extension(owl_server *server, const char *id, const char *settings_json,
-                                 owl_error *reterr);
+                                     owl_error *reterr);
 /** Load a plugin (handler.h) from a shared object, before the start or while running. @errors OWL_EIO, OWL_EVERSION, its own. */
 OWL_API int owl_server_load_plugin(owl_server *server, const char *path, const char *config,
                                    owl_error *reterr);
 
 OWL_END_DECLS
+
+#include <owlclaw/init.h>
 
 #endif

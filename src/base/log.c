@@ -11,9 +11,10 @@
 enum { LINE = 1024 };
 
 static const char *const names[] = {
-    [OWL_LEVEL_DEBUG] = "debug",     [OWL_LEVEL_INFO] = "info",           [OWL_LEVEL_NOTICE] = "notice",
-    [OWL_LEVEL_WARNING] = "warning", [OWL_LEVEL_ERROR] = "error",         [OWL_LEVEL_CRITICAL] = "critical",
-    [OWL_LEVEL_ALERT] = "alert",     [OWL_LEVEL_EMERGENCY] = "emergency",
+    [OWL_LEVEL_DEBUG] = "debug",   [OWL_LEVEL_INFO] = "info",
+    [OWL_LEVEL_NOTICE] = "notice", [OWL_LEVEL_WARNING] = "warning",
+    [OWL_LEVEL_ERROR] = "error",   [OWL_LEVEL_CRITICAL] = "critical",
+    [OWL_LEVEL_ALERT] = "alert",   [OWL_LEVEL_EMERGENCY] = "emergency",
 };
 
 void owl_log_write(const struct owl_log *log, owl_level level, const char *category,

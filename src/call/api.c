@@ -77,8 +77,8 @@ int owl_call_require(owl_call *c, const char *capability)
     owl_mcp_caps_required(&data, capability);
     owl_buf_putc(&data, '}');
     owl_call_set_failure(c, OWL_ECAPABILITY,
-                         "%.*s needs a client that declares the capability \"%s\"",
-                         (int)c->name.n, c->name.p, capability);
+                         "%.*s needs a client that declares the capability \"%s\"", (int)c->name.n,
+                         c->name.p, capability);
     if (data.rc == 0)
         owl_call_set_failure_data(c, owl_buf_str(&data));
     return -OWL_ECAPABILITY;
@@ -171,7 +171,8 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
     return rc;
 }
 
-int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const char *json, size_t len)
+int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const char *json,
+                      size_t len)
 {
     if ((int)level < atomic_load(&c->log_level))
         return 0;

@@ -68,8 +68,7 @@ static bool answers(enum owl_ask_kind kind, owl_str answer)
     }
     case OWL_ASK_SAMPLING:
         return owl_span_get(answer, "content").p && owl_span_get(answer, "role").p;
-    case OWL_ASK_ROOTS:
-        return owl_span_is_array(owl_span_get(answer, "roots"));
+    case OWL_ASK_ROOTS: return owl_span_is_array(owl_span_get(answer, "roots"));
     }
     return false;
 }
@@ -405,8 +404,8 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
     for (struct owl_ask *a = c->asks; a; a = a->next)
         any = any || owl_ask_open(a);
     if (!any)
-        return owl_call_set_failure(c, OWL_ETOOL,
-                                    "the handler waits for an answer to a question that it did not ask");
+        return owl_call_set_failure(
+            c, OWL_ETOOL, "the handler waits for an answer to a question that it did not ask");
     if (c->codec->era == OWL_ERA_LEGACY)
         return ask_legacy(c);
     return c->handler_flags & OWL_PARKED ? owl_park_step(c) : ask_modern(c);
@@ -454,7 +453,8 @@ static void take_answer(struct owl_host *h, struct owl_reactor *r, const struct 
     char *copy = owl_arena_dup(c->arena, payload);
     if (!copy || (m->refused && !form && !a->refused)) {
         owl_call_set_failure(c, copy ? OWL_ETOOL : OWL_ENOMEM, "%s",
-                             copy ? "the client refused to answer" : owl_err_info(OWL_ENOMEM)->text);
+                             copy ? "the client refused to answer"
+                                  : owl_err_info(OWL_ENOMEM)->text);
         owl_call_resume(c);
         return;
     }

@@ -12,12 +12,14 @@ struct owl_ask {
     struct owl_ask *next;
     struct owl_call *call;
     owl_str key;
-    const char *method; /* elicitation/create, sampling/createMessage, roots/list; NULL: only an answer */
-    owl_str params;     /* raw object */
-    owl_str id;         /* raw literal of the request sent to a legacy client; absent: not out */
-    owl_str answer;     /* raw result, or absent */
-    bool refused;       /* the client would not answer */
-    int (*fn)(owl_call *call, const owl_json *answer, void *data); /* parked: what goes on with it */
+    const char
+        *method; /* elicitation/create, sampling/createMessage, roots/list; NULL: only an answer */
+    owl_str params; /* raw object */
+    owl_str id;     /* raw literal of the request sent to a legacy client; absent: not out */
+    owl_str answer; /* raw result, or absent */
+    bool refused;   /* the client would not answer */
+    int (*fn)(owl_call *call, const owl_json *answer,
+              void *data); /* parked: what goes on with it */
     void *data;
 };
 
@@ -56,8 +58,8 @@ OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl
 
 /* A modern client is asked: its request is answered with input_required, the call stays. */
 enum owl_verdict owl_park_step(struct owl_call *c);
-/* The retry @p front has opened a state that names a parked call. */
-enum owl_verdict owl_park_attach(struct owl_call *front, owl_str park_id);
+/* The retry @p front has opened a state that names a parked call (a raw string). */
+enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal);
 /* The answer of a call that speaks through a retry. */
 void owl_park_reply(struct owl_call *c);
 /* Forget it; when a call ends. */

@@ -55,8 +55,7 @@ struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_react
 
 void owl_host_end_calls(struct owl_host_local *l, int error)
 {
-    OWL_LIST_EACH(&l->calls, it)
-    {
+    OWL_LIST_EACH (&l->calls, it) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
         OWL_IGNORE(owl_call_end(c, error, true)); /* one that is finishing answers by itself */
     }
@@ -130,19 +129,25 @@ owl_call *owl_call_ref(owl_call *c)
     return c;
 }
 
+static bool drop(struct owl_call *c)
+{
+    return c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1;
+}
+
 void owl_call_unref(owl_call *c)
 {
-    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    if (c->item)
-        owl_item_aunref(c->item);
-    owl_session_aunref(c->session);
-    owl_call_unref(c->front);
-    owl_free(c->word);
-    pthread_mutex_destroy(&c->lock);
-    struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
-    owl_arena_free(c->arena);
-    owl_runtime_aunref(rt);
+    while (drop(c)) {
+        struct owl_call *front = c->front; /* counted by this one */
+        struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
+        if (c->item)
+            owl_item_aunref(c->item);
+        owl_session_aunref(c->session);
+        owl_free(c->word);
+        pthread_mutex_destroy(&c->lock);
+        owl_arena_free(c->arena);
+        owl_runtime_aunref(rt);
+        c = front;
+    }
 }
 
 void owl_call__goto(struct owl_call *c, const struct owl_step *step)
@@ -150,9 +155,9 @@ void owl_call__goto(struct owl_call *c, const struct owl_step *step)
     const struct owl_log *log = c->host->log;
     if (log->fn && log->level <= OWL_LEVEL_DEBUG) {
         uint64_t now = owl_now_ns();
-        owl_log_write(log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu", (int)c->msg.method.n,
-                      c->msg.method.p, (int)c->msg.id.n, c->msg.id.p ? c->msg.id.p : "",
-                      c->step->name, step->name,
+        owl_log_write(log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu",
+                      (int)c->msg.method.n, c->msg.method.p, (int)c->msg.id.n,
+                      c->msg.id.p ? c->msg.id.p : "", c->step->name, step->name,
                       (unsigned long long)(c->step_ns ? (now - c->step_ns) / 1000 : 0));
         c->step_ns = now;
     }
@@ -266,7 +271,8 @@ void owl_host_cancel(struct owl_host_local *l, const void *scope, owl_str id)
     owl_str k = {key, cancel_key(key, scope, id)};
     struct owl_call *c = owl_map_get(&l->in_flight, k);
     if (c)
-        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* completed meanwhile: the answer goes out */
+        OWL_IGNORE(
+            owl_call_end(c, OWL_ECANCELLED, false)); /* completed meanwhile: the answer goes out */
 }
 
 /* ---- completion from any thread ---- */

@@ -34,10 +34,10 @@ struct owl_step {
 /* A method of the protocol or of the program's own; const, one a file in server/. */
 struct owl_method {
     const char *name;
-    unsigned eras;            /* OWL_IN_* */
-    const char *name_key;     /* params member that Mcp-Name mirrors, or NULL */
-    unsigned capability;      /* OWL_CAP_* that must be there, or 0 */
-    unsigned flags;           /* OWL_M_* */
+    unsigned eras;        /* OWL_IN_* */
+    const char *name_key; /* params member that Mcp-Name mirrors, or NULL */
+    unsigned capability;  /* OWL_CAP_* that must be there, or 0 */
+    unsigned flags;       /* OWL_M_* */
     /* Find what the call is about: owl_call_set_item(), or fail. NULL: nothing to find. */
     enum owl_verdict (*resolve)(struct owl_call *c);
     /* Answer on the reactor: write c->result, or fail. NULL: the item's handler answers. */
@@ -75,10 +75,10 @@ struct owl_host_local {
     struct owl_list calls;    /* all that have not ended */
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
-    struct owl_map parked;    /* calls that wait for a modern client to come back, by their park id */
+    struct owl_map parked; /* calls that wait for a modern client to come back, by their park id */
     uint64_t next_ask;
     size_t n_calls;
-    struct owl_buf out; /* scratch for replies */
+    struct owl_buf out;                        /* scratch for replies */
     void (*on_idle)(struct owl_host_local *l); /* once, when n_calls reaches 0; or NULL */
     void *idle_data;
 };
@@ -94,16 +94,16 @@ enum owl_call_state {
 
 struct owl_call {
     atomic_uint refs;
-    atomic_int state;       /* enum owl_call_state */
-    atomic_bool keeps_rt;   /* holds a reference to the runtime */
-    struct owl_host *host;  /* only while the server lives */
+    atomic_int state;      /* enum owl_call_state */
+    atomic_bool keeps_rt;  /* holds a reference to the runtime */
+    struct owl_host *host; /* only while the server lives */
     struct owl_runtime *runtime;
     struct owl_reactor *reactor;
     struct owl_arena *arena; /* [handler] holds the call itself and its message */
     const struct owl_step *step;
     uint64_t step_ns;
     const struct owl_method *method; /* NULL: nobody knows it */
-    struct owl_pin *pin; /* the registry snapshot, until the call suspends or ends */
+    struct owl_pin *pin;             /* the registry snapshot, until the call suspends or ends */
     struct owl_list node;
     struct owl_sink *sink; /* NULL once the client has gone */
 
@@ -120,10 +120,10 @@ struct owl_call {
     owl_handler_fn handler;
     void *handler_data;
     unsigned handler_flags;
-    owl_str vars[OWL_URI_VARS];  /* raw values of template variables */
+    owl_str vars[OWL_URI_VARS]; /* raw values of template variables */
     owl_str complete_name, complete_value, complete_context;
     atomic_int log_level; /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
-    atomic_ullong deadline_ms;   /* monotonic */
+    atomic_ullong deadline_ms; /* monotonic */
 
     /* how it goes */
     struct owl_result result;       /* [handler] */
@@ -140,18 +140,18 @@ struct owl_call {
     struct owl_timer deadline;
     struct owl_msg done; /* posted by the finisher */
     struct owl_work work;
-    const owl_json *args, *params; /* parsed before the handler runs, as far as it needs them */
-    struct owl_ask *asks;          /* [handler] call/ask.h */
+    const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
+    struct owl_ask *asks;           /* [handler] call/ask.h */
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
-    bool input_required;           /* the result asks a modern client */
-    unsigned rounds;               /* of questions to a legacy client */
-    unsigned n_asked;              /* questions that are out; no handler runs then */
-    owl_str park_id;               /* in host_local.parked; of a front: of the call it speaks for */
-    bool going_on;                 /* parked: the functions of the questions run, not the handler */
-    bool fronting;                 /* this call is the front of a parked one */
-    struct owl_call *front;        /* parked: the retry through which it speaks; counted */
-    struct owl_park_word *word;             /* front: the texts of its failure */
-    pthread_mutex_t lock;          /* the rest, front and meta.progress_token */
+    bool input_required;            /* the result asks a modern client */
+    unsigned rounds;                /* of questions to a legacy client */
+    unsigned n_asked;               /* questions that are out; no handler runs then */
+    owl_str park_id;            /* in host_local.parked; of a front: of the call it speaks for */
+    bool going_on;              /* parked: the functions of the questions run, not the handler */
+    bool fronting;              /* this call is the front of a parked one */
+    struct owl_call *front;     /* parked: the retry through which it speaks; counted */
+    struct owl_park_word *word; /* front: the texts of its failure */
+    pthread_mutex_t lock;       /* the rest, front and meta.progress_token */
     double last_progress;
     void (*on_cancel)(owl_call *call, void *data);
     void *on_cancel_data;
@@ -168,7 +168,7 @@ struct owl_call_init {
     const struct owl_rpc_msg *msg;
     const struct owl_mcp_meta *meta;
     enum owl_rev rev;
-    struct owl_session *session; /* the call takes a reference of its own; may be NULL */
+    struct owl_session *session;     /* the call takes a reference of its own; may be NULL */
     const struct owl_method *method; /* NULL: unknown */
     const void *scope;
 };

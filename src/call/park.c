@@ -63,7 +63,8 @@ static owl_str put_text(char **p, owl_str s)
 static void say(struct owl_call *front, const struct owl_park_word *in)
 {
     const struct owl_mcp_failure *f = &in->failure;
-    struct owl_park_word *w = owl_malloc(sizeof *w + in->members.n + in->meta.n + f->message.n + f->data.n);
+    struct owl_park_word *w = owl_malloc(sizeof *w + in->members.n + in->meta.n + f->message.n +
+                                         f->data.n);
     if (!w)
         return; /* the front's deadline answers */
     *w = *in;
@@ -236,8 +237,7 @@ static void on_visit(struct owl_reactor *r, struct owl_msg *m)
     struct owl_host_local *l = owl_host_local(v->host, r);
     struct owl_call *c = NULL;
     if (v->leave) {
-        OWL_LIST_EACH(&l->calls, it)
-        {
+        OWL_LIST_EACH (&l->calls, it) {
             struct owl_call *other = OWL_CONTAINER(it, struct owl_call, node);
             c = other->front == v->front ? other : c;
         }
@@ -277,7 +277,8 @@ static int visit(struct owl_call *front, owl_str id, bool leave)
 static void on_front_cancelled(owl_call *front, void *data)
 {
     (void)data;
-    OWL_IGNORE(visit(front, front->park_id, true)); /* no memory: the parked call's deadline ends it */
+    OWL_IGNORE(
+        visit(front, front->park_id, true)); /* no memory: the parked call's deadline ends it */
 }
 
 enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal)

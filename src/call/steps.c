@@ -149,7 +149,8 @@ static enum owl_verdict run_settle(struct owl_call *c)
 /* The failure as the client is told. When the reactor ended the call, the handler may still be writing its own. */
 static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
 {
-    struct owl_mcp_failure f = {.error = error, .of_tool = c->item && c->item->kind == OWL_KIND_TOOL};
+    struct owl_mcp_failure f = {.error = error,
+                                .of_tool = c->item && c->item->kind == OWL_KIND_TOOL};
     if (!error)
         f = c->failure;
     if (!f.message.p)
@@ -220,7 +221,8 @@ static enum owl_verdict run_end(struct owl_call *c)
     c->pin = NULL;
     owl_list_del(&c->node);
     l->n_calls--;
-    int running = OWL_CALL_RUNNING; /* a method answered by itself: nobody may end or finish it now */
+    int running =
+        OWL_CALL_RUNNING; /* a method answered by itself: nobody may end or finish it now */
     atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_ENDED);
     owl_call_unref(c);
     if (l->n_calls == 0 && l->on_idle)

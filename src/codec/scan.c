@@ -483,8 +483,7 @@ int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr)
     return owl_json_scan_tape(text, max_depth, NULL, reterr);
 }
 
-int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape,
-                       owl_error *reterr)
+int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape, owl_error *reterr)
 {
     if (text.n > UINT32_MAX)
         return owl_fail(reterr, OWL_ELIMIT, "the text is larger than 4 GiB");

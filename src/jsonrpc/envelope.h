@@ -22,7 +22,7 @@ struct owl_rpc_msg {
     owl_str id;     /* raw literal, e.g. `7` or `"a"`; absent for notifications, maybe for errors */
     owl_str method; /* decoded */
     owl_str params; /* raw object (or array), or absent */
-    owl_str payload; /* raw result or error of a response */
+    owl_str payload;                /* raw result or error of a response */
     const struct owl_span *members; /* of params, in their order; in the arena of the message */
     size_t n_members;
 };

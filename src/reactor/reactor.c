@@ -96,8 +96,9 @@ static void log_leak(uv_handle_t *h, void *data)
 {
     const struct owl_reactor *r = data;
     const char *type = uv_handle_type_name(h->type);
-    OWL_LOG(r->rt->opt.log, OWL_LEVEL_CRITICAL, "reactor", "reactor %u ended with an open %s handle%s",
-            r->index, type ? type : "unknown", uv_is_closing(h) ? " (closing)" : "");
+    OWL_LOG(r->rt->opt.log, OWL_LEVEL_CRITICAL, "reactor",
+            "reactor %u ended with an open %s handle%s", r->index, type ? type : "unknown",
+            uv_is_closing(h) ? " (closing)" : "");
 }
 
 void owl_reactor__done(struct owl_reactor *r)

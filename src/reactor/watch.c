@@ -80,8 +80,9 @@ static void scan_one(struct owl_runtime *rt, struct owl_reactor *r, uint64_t now
     if (ms < rt->opt.lag_warn_ms)
         return;
     r->warned_turn = since;
-    OWL_LOG(rt->opt.log, OWL_LEVEL_WARNING, "reactor", "reactor %u has not polled for %llu ms, doing: %s",
-            r->index, (unsigned long long)ms, mark ? mark : "(not marked)");
+    OWL_LOG(rt->opt.log, OWL_LEVEL_WARNING, "reactor",
+            "reactor %u has not polled for %llu ms, doing: %s", r->index, (unsigned long long)ms,
+            mark ? mark : "(not marked)");
 }
 
 void owl_watch__scan(struct owl_runtime *rt)

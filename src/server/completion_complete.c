@@ -34,8 +34,8 @@ static enum owl_verdict resolve(struct owl_call *c)
                                     "{name, value}");
     struct owl_item *item = find_ref(c, ref, &name);
     if (!item)
-        return owl_call_set_failure(c, OWL_EPARAMS,
-                                    "params.ref names no prompt or resource template of this server");
+        return owl_call_set_failure(
+            c, OWL_EPARAMS, "params.ref names no prompt or resource template of this server");
     owl_str context = owl_rpc_param(&c->msg, "context");
     if (owl_span_is_object(context))
         c->complete_context = owl_span_get(context, "arguments");

@@ -38,8 +38,8 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
         owl_json_quote(&data, e->version);
         owl_buf_putc(&data, '}');
     }
-    owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code,
-                  owl_str_of(e->err.message), data.n ? owl_buf_str(&data) : (owl_str){NULL, 0});
+    owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code, owl_str_of(e->err.message),
+                  data.n ? owl_buf_str(&data) : (owl_str){NULL, 0});
     owl_buf_done(&data);
     *status = e->status;
     OWL_LOG(&s->log, OWL_LEVEL_INFO, "dispatch", "refused: %s", e->err.message);
@@ -155,8 +155,8 @@ static int take_response(struct entry *e)
         return owl_fail(&e->err, OWL_EREQUEST,
                         "a response, but nothing was asked: responses belong to a session");
     if (!owl_ask_answer(&in->front->server->host, in->session, &e->msg))
-        OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch", "nobody waits for response %.*s",
-                (int)e->msg.id.n, e->msg.id.p ? e->msg.id.p : "");
+        OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch",
+                "nobody waits for response %.*s", (int)e->msg.id.n, e->msg.id.p ? e->msg.id.p : "");
     return 0;
 }
 

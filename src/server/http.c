@@ -73,7 +73,8 @@ static void reply_json(struct owl_http_req *req, int status, owl_str body)
 }
 
 /* An HTTP error with a JSON-RPC error without id as its body. */
-static void reply_error(struct owl_server *s, struct owl_http_req *req, int status, const char *text)
+static void reply_error(struct owl_server *s, struct owl_http_req *req, int status,
+                        const char *text)
 {
     struct owl_buf *b = &owl_host_local(&s->host, owl_http_reactor(req))->out;
     owl_buf_reset(b);
@@ -110,7 +111,8 @@ static void exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str mes
     if (!x->streaming)
         owl_http_stream_begin(x->req, OWL_STR(""));
     x->streaming = true;
-    OWL_IGNORE(write_event(x->req, message)); /* a reader that is too slow is dropped: `gone` follows */
+    OWL_IGNORE(
+        write_event(x->req, message)); /* a reader that is too slow is dropped: `gone` follows */
 }
 
 static void exchange_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
@@ -156,7 +158,8 @@ static void exchange_gone(struct hook *h)
     struct owl_call *c = x->call;
     x->req = NULL;
     if (c && c->codec->era == OWL_ERA_MODERN)
-        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* just completed: its answer is dropped */
+        OWL_IGNORE(
+            owl_call_end(c, OWL_ECANCELLED, false)); /* just completed: its answer is dropped */
 }
 
 /* ---- POST ---- */
@@ -177,9 +180,10 @@ struct accepted {
 /* No Accept at all accepts everything. */
 static struct accepted read_accept(owl_str accept)
 {
-    struct accepted a = {!accept.p, !accept.p};
+    struct accepted a = {false, false};
     owl_str part, range;
-    if (owl_str_is(accept, "application/json, text/event-stream")) /* what nearly everybody sends */
+    /* What nearly everybody sends, or nothing. */
+    if (!accept.p || owl_str_is(accept, "application/json, text/event-stream"))
         return (struct accepted){true, true};
     while (owl_str_split(&accept, ',', &part)) {
         if (!owl_str_split(&part, ';', &range))
@@ -230,8 +234,8 @@ static void on_post(struct owl_server *s, struct owl_http_req *req, const struct
         return;
     }
     x->hook.gone = exchange_gone;
-    x->front = (struct owl_front){{&exchange_ops}, s, owl_http_reactor(req), exchange_adopt, true,
-                                  accept.stream};
+    x->front = (struct owl_front){{&exchange_ops}, s,    owl_http_reactor(req),
+                                  exchange_adopt,  true, accept.stream};
     x->req = req;
     in.front = &x->front;
     owl_http_set_user(req, x);
@@ -273,7 +277,8 @@ static void stream_gone(struct hook *h)
 static void stream_send(struct owl_sub *sub, owl_str message)
 {
     struct stream *st = OWL_CONTAINER(sub, struct stream, sub);
-    OWL_IGNORE(write_event(st->req, message)); /* a reader that is too slow is dropped: `gone` follows */
+    OWL_IGNORE(
+        write_event(st->req, message)); /* a reader that is too slow is dropped: `gone` follows */
 }
 
 static void stream_end(struct owl_sub *sub)
@@ -343,22 +348,12 @@ static void on_delete(struct owl_server *s, struct owl_http_req *req, const stru
 static void route(struct owl_server *s, struct owl_http_req *req, const struct heads *h)
 {
     switch (owl_http_view(req)->method) {
-    case OWL_HTTP_POST:
-        on_post(s, req, h);
-        break;
-    case OWL_HTTP_GET:
-        on_get(s, req, h);
-        break;
-    case OWL_HTTP_DELETE:
-        on_delete(s, req, h);
-        break;
-    case OWL_HTTP_OPTIONS:
-        reply_status(req, 204, OWL_STR(ALLOW));
-        break;
+    case OWL_HTTP_POST: on_post(s, req, h); break;
+    case OWL_HTTP_GET: on_get(s, req, h); break;
+    case OWL_HTTP_DELETE: on_delete(s, req, h); break;
+    case OWL_HTTP_OPTIONS: reply_status(req, 204, OWL_STR(ALLOW)); break;
     case OWL_HTTP_HEAD:
-    case OWL_HTTP_OTHER:
-        reply_status(req, 405, OWL_STR(ALLOW));
-        break;
+    case OWL_HTTP_OTHER: reply_status(req, 405, OWL_STR(ALLOW)); break;
     }
 }
 

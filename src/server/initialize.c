@@ -43,8 +43,8 @@ static enum owl_verdict run(struct owl_call *c)
     owl_str caps = owl_rpc_param(&c->msg, "capabilities");
     owl_str info = owl_rpc_param(&c->msg, "clientInfo");
     if (!asked.p || !owl_span_is_object(caps) || !owl_span_is_object(info))
-        return owl_call_set_failure(c, OWL_EPARAMS,
-                                    "initialize needs params.%s", !asked.p ? "protocolVersion"
+        return owl_call_set_failure(c, OWL_EPARAMS, "initialize needs params.%s",
+                                    !asked.p                    ? "protocolVersion"
                                     : !owl_span_is_object(caps) ? "capabilities, an object"
                                                                 : "clientInfo, an object");
     struct owl_session_init init = {

@@ -15,9 +15,9 @@ static enum owl_verdict check_arguments(struct owl_call *c, const struct owl_ite
     for (size_t i = 0; i < prompt->n_args; i++) {
         const struct owl_item_arg *a = &prompt->args[i];
         if (a->required && (!c->arguments.p || !owl_span_get(c->arguments, a->name.p).p))
-            return owl_call_set_failure(c, OWL_EPARAMS,
-                                        "prompt %.*s needs the argument \"%.*s\"",
-                                        (int)prompt->key.n, prompt->key.p, (int)a->name.n, a->name.p);
+            return owl_call_set_failure(c, OWL_EPARAMS, "prompt %.*s needs the argument \"%.*s\"",
+                                        (int)prompt->key.n, prompt->key.p, (int)a->name.n,
+                                        a->name.p);
     }
     return OWL_NEXT;
 }

@@ -157,7 +157,9 @@ static void on_sweep(struct owl_timer *t)
     if (owl_sessions_sweep(s->sessions, owl_now_ms()))
         owl_subs_prune(s);
     owl_timer_start(owl_runtime_at(s->host.runtime, 0), t,
-                    every < 100 ? 100 : every > 60000 ? 60000 : every);
+                    every < 100     ? 100
+                    : every > 60000 ? 60000
+                                    : every);
 }
 
 static void ref_snapshot(void *snap)
@@ -218,10 +220,11 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
         if (rc != 0)
             return rc;
         if (!owl_listener_loopback(a->listener) && !s->allow_hosts)
-            return owl_fail(reterr, OWL_EINVAL,
-                            "%s is not a loopback address and nobody is authenticated here: name the "
-                            "hosts to serve in allow_hosts if that is meant",
-                            a->text);
+            return owl_fail(
+                reterr, OWL_EINVAL,
+                "%s is not a loopback address and nobody is authenticated here: name the "
+                "hosts to serve in allow_hosts if that is meant",
+                a->text);
     }
     return 0;
 }
@@ -247,8 +250,9 @@ static int start(struct owl_server *s, owl_error *reterr)
 {
     int fresh = OWL_PHASE_NEW;
     if (!s->addresses && s->stdio_in < 0)
-        return owl_fail(reterr, OWL_ESTATE,
-                        "nowhere to serve: call owl_server_listen() or owl_server_serve_fds() first");
+        return owl_fail(
+            reterr, OWL_ESTATE,
+            "nowhere to serve: call owl_server_listen() or owl_server_serve_fds() first");
     pthread_mutex_lock(&s->lock);
     int rc = 0;
     if (!atomic_compare_exchange_strong(&s->phase, &fresh, OWL_PHASE_RUNNING))
@@ -261,8 +265,8 @@ static int start(struct owl_server *s, owl_error *reterr)
     pthread_mutex_unlock(&s->lock);
     if (rc == 0)
         rc = open_listeners(s, reterr);
-    if (rc == 0 && uv_async_init(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)), &s->wake,
-                                 on_wake) != 0)
+    if (rc == 0 &&
+        uv_async_init(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)), &s->wake, on_wake) != 0)
         rc = owl_fail(reterr, OWL_EIO, "no descriptor for the wake-up handle");
     if (rc == 0) {
         s->wake.data = s;

@@ -53,16 +53,16 @@ static int copy_text(char **ret, const char *z, const char *what, owl_error *ret
     return z && !*ret ? owl_fail(reterr, OWL_ENOMEM, NULL) : 0;
 }
 
-static int write_info(struct owl_server *s)
+static int write_info(struct owl_server *s, const owl_server_options *o)
 {
     owl_buf_init(&s->info, 64 * 1024);
     owl_buf_putz(&s->info, "{\"name\":");
-    owl_json_quote(&s->info, owl_str_of(s->name));
+    owl_json_quote(&s->info, owl_str_of(o->name));
     owl_buf_putz(&s->info, ",\"version\":");
-    owl_json_quote(&s->info, owl_str_of(s->version));
-    if (s->title) {
+    owl_json_quote(&s->info, owl_str_of(o->version));
+    if (o->title) {
         owl_buf_putz(&s->info, ",\"title\":");
-        owl_json_quote(&s->info, owl_str_of(s->title));
+        owl_json_quote(&s->info, owl_str_of(o->title));
     }
     owl_buf_putc(&s->info, '}');
     s->host.server_info = owl_buf_str(&s->info);
@@ -102,7 +102,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
         rc = copy_text(&s->instructions, o->instructions, "instructions", reterr);
     if (rc == 0)
         rc = copy_text(&s->allow_hosts, o->allow_hosts, "allow_hosts", reterr);
-    if (rc == 0 && write_info(s) != 0)
+    if (rc == 0 && write_info(s, o) != 0)
         rc = owl_fail(reterr, OWL_ENOMEM, NULL);
     return rc;
 }
@@ -128,7 +128,7 @@ owl_server *owl_call_server(owl_call *c)
 
 int owl_server_new(const owl_server_options *options, owl_server **ret_server, owl_error *reterr)
 {
-    owl_server_options o;
+    owl_server_options o = {0};
     int rc = read_options(options, &o, reterr);
     if (rc != 0)
         return rc;
@@ -173,7 +173,6 @@ static void free_lists(struct owl_server *s)
         s->plugins = p->next;
         if (p->def->done)
             p->def->done(s, p->data);
-        /* The object stays mapped: a kept call may still point into it. */
         owl_free(p);
     }
 }
@@ -209,7 +208,8 @@ void owl_server_free(owl_server *s)
 
 int owl_server_publish(struct owl_server *s, unsigned changes)
 {
-    pthread_mutex_lock(&s->lock); /* snapshots are published in the order in which they were taken */
+    pthread_mutex_lock(
+        &s->lock); /* snapshots are published in the order in which they were taken */
     struct owl_snapshot *snap = NULL;
     bool running = s->host.registry != NULL;
     if (running && (snap = owl_registry_snapshot(s->registry)))
@@ -298,8 +298,8 @@ int owl_server_resource_updated(owl_server *s, const char *uri)
 static enum owl_verdict resolve_custom(struct owl_call *c)
 {
     /* Every custom method is embedded in its struct owl_custom. */
-    const struct owl_custom *m =
-        (const void *)((const char *)c->method - offsetof(struct owl_custom, method));
+    const struct owl_custom *m = (const void *)((const char *)c->method -
+                                                offsetof(struct owl_custom, method));
     c->handler = m->handler;
     c->handler_data = m->data;
     c->handler_flags = m->flags;
@@ -367,33 +367,49 @@ int owl_server_add_extension(owl_server *s, const char *id, const char *settings
     return 0;
 }
 
-int owl_server_load_plugin(owl_server *s, const char *path, const char *config, owl_error *reterr)
+static int check_plugin(const owl_plugin_def *def, const char *path, owl_error *reterr)
 {
-    void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (!handle)
-        return owl_fail(reterr, OWL_EIO, "%s", path ? dlerror() : "a plugin needs a path");
-    const owl_plugin_def *def = dlsym(handle, "owl_plugin");
-    int rc = 0;
     if (!def)
-        rc = owl_fail(reterr, OWL_EINVAL, "%s exports no owl_plugin", path);
-    else if (def->abi != OWL_PLUGIN_ABI)
-        rc = owl_fail(reterr, OWL_EVERSION, "%s has plugin ABI %u, this library has %u", path,
-                      def->abi, OWL_PLUGIN_ABI);
-    struct owl_plugin_handle *p = rc == 0 ? owl_calloc(1, sizeof *p) : NULL;
-    if (rc == 0 && !p)
-        rc = owl_fail(reterr, OWL_ENOMEM, NULL);
-    if (rc == 0)
-        rc = def->init(s, config, &p->data, reterr);
+        return owl_fail(reterr, OWL_EINVAL, "%s exports no owl_plugin", path);
+    if (def->abi != OWL_PLUGIN_ABI)
+        return owl_fail(reterr, OWL_EVERSION, "%s has plugin ABI %u, this library has %u", path,
+                        def->abi, OWL_PLUGIN_ABI);
+    if (def->size < sizeof *def || !def->init)
+        return owl_fail(reterr, OWL_EINVAL, "%s: its owl_plugin is incomplete", path);
+    return 0;
+}
+
+static int start_plugin(struct owl_server *s, const owl_plugin_def *def, const char *config,
+                        owl_error *reterr)
+{
+    struct owl_plugin_handle *p = owl_calloc(1, sizeof *p);
+    if (!p)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    if (reterr)
+        *reterr = (owl_error){0};
+    int rc = def->init(s, config, &p->data, reterr);
     if (rc != 0) {
         owl_free(p);
-        dlclose(handle);
-        return rc;
+        /* One that does not say why has failed all the same. */
+        return reterr && reterr->code ? rc : owl_fail(reterr, OWL_ETOOL, "%s failed", def->name);
     }
-    p->handle = handle;
     p->def = def;
     pthread_mutex_lock(&s->lock);
     p->next = s->plugins;
     s->plugins = p;
     pthread_mutex_unlock(&s->lock);
     return 0;
+}
+
+int owl_server_load_plugin(owl_server *s, const char *path, const char *config, owl_error *reterr)
+{
+    void *handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!handle)
+        return owl_fail(reterr, OWL_EIO, "%s", path ? dlerror() : "a plugin needs a path");
+    const owl_plugin_def *def = dlsym(handle, "owl_plugin");
+    int rc = check_plugin(def, path, reterr);
+    if (rc != 0)
+        dlclose(handle);
+    /* From here on the object stays mapped, even if it fails: what it has registered points into it. */
+    return rc == 0 ? start_plugin(s, def, config, reterr) : rc;
 }

@@ -110,7 +110,6 @@ struct owl_custom { /* a method of the program's own */
 
 struct owl_plugin_handle {
     struct owl_plugin_handle *next;
-    void *handle;
     const owl_plugin_def *def;
     void *data;
 };
@@ -118,8 +117,8 @@ struct owl_plugin_handle {
 struct owl_server {
     struct owl_host host;
     struct owl_log log;
-    atomic_int phase;      /* enum owl_phase */
-    pthread_mutex_t lock;  /* registration against start */
+    atomic_int phase;     /* enum owl_phase */
+    pthread_mutex_t lock; /* registration against start */
     char *name, *version, *title, *instructions, *allow_hosts;
     struct owl_buf info; /* serverInfo */
     unsigned revs;

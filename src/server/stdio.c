@@ -70,11 +70,14 @@ static void on_line(void *user, owl_str line)
                              .session_state = p->session ? OWL_SESSION_KNOWN : OWL_SESSION_NONE,
                              .scope = p,
                              .allow_batch = !p->session};
+    if (owl_str_trim(line).n == 0)
+        return; /* white space between messages harms nobody */
     in.arena = owl_arena_new(0);
     char *copy = in.arena ? owl_arena_dup(in.arena, line) : NULL;
     if (!copy) {
         owl_arena_free(in.arena);
-        OWL_LOG(&p->front.server->log, OWL_LEVEL_ERROR, "stdio", "out of memory: a message was lost");
+        OWL_LOG(&p->front.server->log, OWL_LEVEL_ERROR, "stdio",
+                "out of memory: a message was lost");
         return;
     }
     in.text = (owl_str){copy, line.n};
@@ -90,8 +93,8 @@ static void on_overlong(void *user)
     snprintf(text, sizeof text, "a message of more than %zu bytes was refused",
              p->front.server->max_body_bytes);
     owl_buf_reset(&p->out);
-    owl_rpc_error(&p->out, (owl_str){NULL, 0}, owl_err_info(OWL_ELIMIT)->rpc_code,
-                  owl_str_of(text), (owl_str){NULL, 0});
+    owl_rpc_error(&p->out, (owl_str){NULL, 0}, owl_err_info(OWL_ELIMIT)->rpc_code, owl_str_of(text),
+                  (owl_str){NULL, 0});
     peer_write(p, owl_buf_str(&p->out));
 }
 
@@ -101,9 +104,8 @@ static void on_eof(void *user)
     owl_server_stop(p->front.server);
 }
 
-static const struct owl_stdio_ops stdio_ops = {.line = on_line,
-                                               .overlong = on_overlong,
-                                               .eof = on_eof};
+static const struct owl_stdio_ops stdio_ops = {
+    .line = on_line, .overlong = on_overlong, .eof = on_eof};
 
 /* ---- life ---- */
 

@@ -37,8 +37,7 @@ void owl_subs_remove(struct owl_sub *sub)
 
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
 {
-    OWL_LIST_EACH(&owl_server_local(s, r)->subs, it)
-    {
+    OWL_LIST_EACH (&owl_server_local(s, r)->subs, it) {
         struct owl_sub *sub = OWL_CONTAINER(it, struct owl_sub, node);
         sub->end(sub);
     }
@@ -50,19 +49,25 @@ static void notify(struct owl_sub *sub, const char *method, owl_str uri)
 {
     struct owl_buf b;
     owl_buf_init(&b, 64 * 1024);
-    owl_rpc_begin_notification(&b, owl_str_of(method));
-    owl_buf_putc(&b, '{');
-    if (sub->call) {
-        owl_buf_putz(&b, "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
-        owl_buf_puts(&b, sub->call->msg.id);
+    if (!sub->call && !uri.p) { /* a legacy list_changed has no params at all */
+        owl_buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", method);
+    } else {
+        owl_rpc_begin_notification(&b, owl_str_of(method));
+        const char *before = "{";
+        if (sub->call) {
+            owl_buf_putz(&b, "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
+            owl_buf_puts(&b, sub->call->msg.id);
+            owl_buf_putc(&b, '}');
+            before = ",";
+        }
+        if (uri.p) {
+            owl_buf_putz(&b, before);
+            owl_buf_putz(&b, "\"uri\":");
+            owl_json_quote(&b, uri);
+        }
         owl_buf_putc(&b, '}');
+        owl_rpc_end(&b);
     }
-    if (uri.p) {
-        owl_buf_putz(&b, sub->call ? ",\"uri\":" : "\"uri\":");
-        owl_json_quote(&b, uri);
-    }
-    owl_buf_putc(&b, '}');
-    owl_rpc_end(&b);
     if (b.rc == 0)
         sub->send(sub, owl_buf_str(&b));
     owl_buf_done(&b);
@@ -105,7 +110,7 @@ static void tell(struct owl_sub *sub, const struct news *n)
 static void on_news(struct owl_reactor *r, struct owl_msg *m)
 {
     struct news *n = OWL_CONTAINER(m, struct news, msg);
-    OWL_LIST_EACH(&owl_server_local(n->server, r)->subs, it)
+    OWL_LIST_EACH (&owl_server_local(n->server, r)->subs, it)
         tell(OWL_CONTAINER(it, struct owl_sub, node), n);
     owl_free(n);
 }
@@ -132,7 +137,8 @@ static void on_tell(struct owl_timer *t)
     struct owl_server *s = OWL_CONTAINER(t, struct owl_server, tell);
     unsigned changes = atomic_exchange(&s->changed, 0);
     if (changes && post_all(s, changes, (owl_str){NULL, 0}) != 0)
-        OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs", "out of memory: clients were not told of a change");
+        OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs",
+                "out of memory: clients were not told of a change");
 }
 
 struct arm {

@@ -66,8 +66,9 @@ static enum owl_verdict read_uris(struct owl_call *c, struct listen *l, owl_str 
                                     (int)MAX_URIS);
     it = owl_span_iter(array);
     for (struct owl_span s; owl_span_next(&it, &s);) {
-        int rc = owl_span_is_string(s.value) ? owl_json_decode(c->arena, s.value, &uris[l->sub.n_uris])
-                                             : -OWL_EPARAMS;
+        int rc = owl_span_is_string(s.value)
+                     ? owl_json_decode(c->arena, s.value, &uris[l->sub.n_uris])
+                     : -OWL_EPARAMS;
         if (rc != 0)
             return owl_call_set_failure(c, -rc, "resourceSubscriptions must be strings");
         l->sub.n_uris++;
@@ -113,7 +114,8 @@ static enum owl_verdict run(struct owl_call *c)
     owl_str filter = owl_rpc_param(&c->msg, "notifications");
     struct listen *l = owl_arena_zalloc(c->arena, sizeof *l);
     if (!owl_span_is_object(filter))
-        return owl_call_set_failure(c, OWL_EPARAMS, "subscriptions/listen needs params.notifications");
+        return owl_call_set_failure(c, OWL_EPARAMS,
+                                    "subscriptions/listen needs params.notifications");
     if (!OWL_CONTAINER(c->sink, struct owl_front, sink)->can_send)
         return owl_call_set_failure(c, OWL_EREQUEST,
                                     "subscriptions/listen answers with a stream: Accept must allow "
