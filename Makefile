@@ -23,10 +23,11 @@ test: ## every test: normal, ASan+UBSan and TSan
 bench: build ## the measurements
 	@if [ -x bench/run ]; then exec bench/run; else echo "bench: nothing to run yet"; fi
 
-fuzz: ## the fuzz targets, in build/fuzz/
+FUZZ_SECONDS ?= 60
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (60) seconds, from its seeds
 	@tools/bootstrap test
-	@if [ -f fuzz/meson.build ]; then tools/configure fuzz >/dev/null && ninja -C build/fuzz fuzzers; \
-	else echo "fuzz: no targets yet"; fi
+	@tools/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
 lint: ## format, layers, headers, clang-tidy, warnings of both compilers
 	@tools/bootstrap test

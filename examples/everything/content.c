@@ -198,9 +198,10 @@ static const owl_tool tools[] = {
     OWL_TOOL("test_error_handling", "Fails, and says so.", NO_ARGUMENTS, error_handling),
     OWL_TOOL("test_protocol_error", "Fails with a JSON-RPC error.", NO_ARGUMENTS, protocol_error),
     OWL_TOOL("test_bare_error", "Fails without a word.", NO_ARGUMENTS, bare_error),
-    OWL_TOOL("test_header_region", "Mirrors its argument in the header Mcp-Param-Region.",
+    OWL_TOOL("test_header_region", "Mirrors its arguments in headers such as Mcp-Param-Region.",
              "{\"type\":\"object\",\"properties\":{\"region\":{\"type\":\"string\","
-             "\"x-mcp-header\":\"Region\"}}}",
+             "\"x-mcp-header\":\"Region\"},\"in\":{\"type\":\"object\",\"properties\":{"
+             "\"zone\":{\"type\":\"integer\",\"x-mcp-header\":\"Zone\"}}}}}",
              region),
     OWL_TOOL("json_schema_2020_12_tool", "Takes arguments that need all of JSON Schema 2020-12.",
              json_schema_2020_12, address),

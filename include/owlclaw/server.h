@@ -35,7 +35,7 @@ typedef struct owl_server_options {
     unsigned reactors;        /* event loop threads; default: one a core */
     unsigned workers;         /* handler threads; default: 4 × cores, at least 8 */
     unsigned timeout_ms;      /* longest call; default 300000 */
-    unsigned page_items;      /* items on one page of a list; default 1000 */
+    unsigned page_items;      /* items on one page of a list; default 100, resources 50 */
     unsigned list_ttl_ms;     /* how long modern clients may cache lists; default 0 */
     size_t max_body_bytes;    /* one message, HTTP or stdio; default 4 MiB */
     size_t max_result_bytes;  /* what one call may build; default 64 MiB */

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static _Thread_local struct {
+static OWL_THREAD_LOCAL struct {
     bool armed;
     unsigned long left; /* allocations that still succeed */
 } knob;

@@ -50,7 +50,7 @@ struct owl_arena {
     bool over;
 };
 
-static _Thread_local struct {
+static OWL_THREAD_LOCAL struct {
     struct chunk *first;
     unsigned n;
 } cache;

@@ -16,22 +16,30 @@ static unsigned char lower(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
+/* Eight bytes at once: they may differ in the bit that makes a letter small, and only in letters. */
+static bool eight_equal(const char *p, const char *q)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+    uint64_t x, y;
+    memcpy(&x, p, 8);
+    memcpy(&y, q, 8);
+    uint64_t differ = x ^ y, small = x | ones * 0x20;
+    if (differ & ~(ones * 0x20))
+        return false;
+    /* Of bytes below 0x80: the top bit says "at least a", "above z". */
+    uint64_t low = small & ~tops;
+    uint64_t letters = (low + ones * (0x80 - 'a')) & ~(low + ones * (0x7f - 'z')) & ~x & tops;
+    return ((differ << 2) & ~letters) == 0;
+}
+
 bool owl_str_ieq(owl_str a, owl_str b)
 {
     if (a.n != b.n)
         return false;
     size_t i = 0;
-    for (uint64_t x, y; i + 8 <= a.n; i += 8) { /* eight at a time while they are the same */
-        memcpy(&x, a.p + i, 8);
-        memcpy(&y, b.p + i, 8);
-        if (x == y)
-            continue;
-        if ((x ^ y) & ~UINT64_C(0x2020202020202020))
+    for (; i + 8 <= a.n; i += 8) {
+        if (!eight_equal(a.p + i, b.p + i))
             return false;
-        for (size_t k = i; k < i + 8; k++) {
-            if (a.p[k] != b.p[k] && lower(a.p[k]) != lower(b.p[k]))
-                return false;
-        }
     }
     for (; i < a.n; i++) {
         if (a.p[i] != b.p[i] && lower(a.p[i]) != lower(b.p[i]))

@@ -11,6 +11,9 @@
 #define OWL_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 #define OWL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define OWL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* A few words a thread: small enough for the space that the loader keeps for late libraries, and
+ * reached without a call. */
+#define OWL_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) _Thread_local
 #define OWL_AUTO(fn) __attribute__((cleanup(fn)))
 /* A result that is deliberately not used; say why beside it. */
 #define OWL_IGNORE(expr) \

@@ -341,8 +341,7 @@ static enum owl_verdict ask_modern(struct owl_call *c)
     struct owl_buf payload;
     owl_buf_init_arena(&payload, c->arena, OWL_STATE_MAX_BYTES);
     write_answers(c, &payload);
-    c->result.form = OWL_RESULT_RAW;
-    owl_result_reset(&c->result);
+    owl_result_replace(&c->result);
     int rc = payload.rc ? payload.rc : owl_ask__write(c, owl_buf_str(&payload), &c->result.list);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "the state of the question could not be kept: %s",

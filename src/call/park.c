@@ -37,8 +37,7 @@ static void on_word(struct owl_reactor *r, struct owl_msg *m)
     struct owl_park_word *w = OWL_CONTAINER(m, struct owl_park_word, msg);
     struct owl_call *f = w->front;
     if (atomic_load(&f->state) == OWL_CALL_RUNNING) {
-        f->result.form = OWL_RESULT_RAW;
-        owl_result_reset(&f->result);
+        owl_result_replace(&f->result);
         owl_buf_puts(&f->result.list, w->members);
         owl_buf_puts(&f->result.meta, w->meta);
         f->input_required = w->input_required;

@@ -33,6 +33,9 @@ void owl_result_init(struct owl_result *r, enum owl_result_form form, struct owl
 
 void owl_result_reset(struct owl_result *r)
 {
+    if (r->replaced)
+        r->form = r->replaced_form;
+    r->replaced = false;
     owl_buf_reset(&r->list);
     owl_buf_reset(&r->extra);
     owl_buf_reset(&r->meta);
@@ -40,6 +43,15 @@ void owl_result_reset(struct owl_result *r)
     r->assistant = false;
     r->rc = 0;
     owl_buf_putz(&r->list, openings[r->form]);
+}
+
+void owl_result_replace(struct owl_result *r)
+{
+    owl_result_reset(r);
+    owl_buf_reset(&r->list);
+    r->replaced = true;
+    r->replaced_form = r->form;
+    r->form = OWL_RESULT_RAW;
 }
 
 int owl_result_close(struct owl_result *r, owl_str *ret_members)
@@ -126,7 +138,7 @@ int owl_result_textn(owl_call *c, const char *text, size_t len)
 {
     struct owl_result *r = &c->result;
     if (!takes_content(r) || !text)
-        return keep(r, -OWL_ESTATE);
+        return keep(r, text ? -OWL_ESTATE : -OWL_EINVAL);
     owl_str s = len == OWL_NTS ? owl_str_of(text) : (owl_str){text, len};
     begin_entry(r);
     if (r->form == OWL_RESULT_RESOURCE) {
@@ -319,8 +331,7 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
     int rc = prove(json, len, '{', &text);
     if (rc != 0)
         return keep(r, rc);
-    r->form = OWL_RESULT_RAW;
-    owl_result_reset(r);
+    owl_result_replace(r);
     struct owl_span_iter it = owl_span_iter(text);
     for (struct owl_span s; owl_span_next(&it, &s);) {
         owl_str quoted = {s.key.p - 1, s.key.n + 2};

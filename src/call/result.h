@@ -25,12 +25,16 @@ struct owl_result {
     bool closed;            /* owl_result_close() was called */
     bool assistant;         /* role of the next message */
     int rc;                 /* first error */
+    bool replaced;          /* form is RAW until the next reset; then it is … */
+    enum owl_result_form replaced_form;
 };
 
 void owl_result_init(struct owl_result *r, enum owl_result_form form, struct owl_arena *a,
                      size_t max);
 /* Empty again, for a handler that is run again. */
 void owl_result_reset(struct owl_result *r);
+/* Empty, and of raw members until the next reset. */
+void owl_result_replace(struct owl_result *r);
 /* No more entries: the members of the result, complete. -OWL_ELIMIT or -OWL_ENOMEM if it did not fit. */
 OWL_NODISCARD int owl_result_close(struct owl_result *r, owl_str *ret_members);
 

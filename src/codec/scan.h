@@ -25,16 +25,16 @@ struct owl_span {
  * a temporary table (OWL_ENOMEM). O(n). */
 OWL_NODISCARD int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr);
 
-/* Where the members of the outermost object and of the objects among them are, in their order: what
- * a message router looks at, found while the text is proved instead of by walking it again. */
-enum { OWL_TAPE_LEVELS = 2, OWL_TAPE_ENTRIES = 40 };
+/* Where the members of the outer three levels of objects are, in the order of the text: what a
+ * router of messages looks at, found while the text is proved instead of by walking it again. */
+enum { OWL_TAPE_LEVELS = 3, OWL_TAPE_ENTRIES = 56 };
 struct owl_tape {
+    const char *text;
     size_t n;
     bool partial; /* there were more: walk instead */
     struct owl_tape_entry {
         struct owl_span span;
-        bool inner;   /* a member of the last entry before it that is not inner */
-        bool escaped; /* its key is */
+        unsigned level; /* 1: a member of the outermost object; n + 1: of the last of level n */
     } entries[OWL_TAPE_ENTRIES];
 };
 /* As owl_json_scan(). The tape means something on success only; it borrows the text. */

@@ -102,70 +102,12 @@ static int read_response(owl_str proved, const owl_str m[MEMBERS], struct owl_rp
     return 0;
 }
 
-/* The members of the message that the scan recorded. */
-static void find_members(const struct owl_tape *tape, owl_str m[MEMBERS])
-{
-    for (size_t i = 0; i < MEMBERS; i++)
-        m[i] = (owl_str){NULL, 0};
-    for (size_t i = 0; i < tape->n; i++) {
-        const struct owl_tape_entry *e = &tape->entries[i];
-        size_t k = 0;
-        while (!e->inner && k < MEMBERS && !owl_span_key_is(e->span.key, names[k]))
-            k++;
-        if (!e->inner && k < MEMBERS)
-            m[k] = e->span.value;
-    }
-}
-
-/* Fills @p spans, if there are any, with the recorded members of the value that begins at @p value.
- * How many there are. */
-static size_t copy_members(const struct owl_tape *tape, const char *value, struct owl_span *spans)
-{
-    size_t n = 0, i = 0;
-    while (i < tape->n && tape->entries[i].span.value.p != value)
-        i++;
-    for (i++; i < tape->n && tape->entries[i].inner; i++, n++) {
-        if (spans)
-            spans[n] = tape->entries[i].span;
-    }
-    return n;
-}
-
-/* The same by a walk. */
-static size_t walk_members(owl_str params, struct owl_span *spans)
-{
-    size_t n = 0;
-    struct owl_span_iter it = owl_span_iter(params);
-    for (struct owl_span s; it.object && owl_span_next(&it, &s); n++) {
-        if (spans)
-            spans[n] = s;
-    }
-    return n;
-}
-
-static int read_params(struct owl_arena *a, const struct owl_tape *tape, struct owl_rpc_msg *msg)
-{
-    if (!msg->params.p || owl_span_is_array(msg->params))
-        return 0;
-    size_t n = tape ? copy_members(tape, msg->params.p, NULL) : walk_members(msg->params, NULL);
-    struct owl_span *spans = n ? owl_arena_alloc(a, n * sizeof *spans) : NULL;
-    if (n && !spans)
-        return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
-    if (tape)
-        copy_members(tape, msg->params.p, spans);
-    else
-        walk_members(msg->params, spans);
-    msg->members = spans;
-    msg->n_members = n;
-    return 0;
-}
-
 owl_str owl_rpc_param(const struct owl_rpc_msg *msg, const char *name)
 {
     owl_str wanted = owl_str_of(name);
-    for (size_t i = 0; i < msg->n_members; i++) {
-        if (owl_span_key_is(msg->members[i].key, wanted))
-            return msg->members[i].value;
+    for (size_t i = 0; i < msg->members.n; i++) {
+        if (owl_span_key_is(msg->members.p[i].key, wanted))
+            return msg->members.p[i].value;
     }
     return (owl_str){NULL, 0};
 }
@@ -174,13 +116,7 @@ int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tap
                  struct owl_rpc_msg *ret, owl_error *reterr)
 {
     owl_str m[MEMBERS];
-    bool object = true;
-    if (tape && (tape->partial || tape->n == 0))
-        tape = NULL;
-    if (tape)
-        find_members(tape, m);
-    else
-        object = owl_members(proved, names, MEMBERS, m);
+    bool object = owl_members(proved, tape, names, MEMBERS, m);
 
     struct owl_rpc_msg msg = {.id = id_valid(m[ID]) ? m[ID] : (owl_str){NULL, 0}};
     ret->id = msg.id;
@@ -200,7 +136,7 @@ int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tap
                          : read_response(proved, m, &msg, reterr);
     if (rc != 0)
         return rc;
-    rc = read_params(a, tape, &msg);
+    rc = owl_members_all(a, msg.params, tape, &msg.members);
     if (rc != 0)
         return owl_fail(reterr, -rc, NULL);
     *ret = msg;

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "codec/scan.h"
+#include "jsonrpc/member.h"
 
 enum { OWL_RPC_ID_BYTES = 256, OWL_RPC_METHOD_BYTES = 256 };
 
@@ -22,9 +22,8 @@ struct owl_rpc_msg {
     owl_str id;     /* raw literal, e.g. `7` or `"a"`; absent for notifications, maybe for errors */
     owl_str method; /* decoded */
     owl_str params; /* raw object (or array), or absent */
-    owl_str payload;                /* raw result or error of a response */
-    const struct owl_span *members; /* of params, in their order; in the arena of the message */
-    size_t n_members;
+    owl_str payload;          /* raw result or error of a response */
+    struct owl_spans members; /* of params, in their order; in the arena of the message */
 };
 
 /* Read one message from text that owl_json_scan() has proved; @p tape is what it recorded, or NULL. Method names with escapes are

@@ -193,7 +193,7 @@ static void put_details(struct owl_buf *b, const struct owl_mcp_failure *f, int 
 {
     static const owl_str retryable = {"retryable", 9};
     struct details d = {.f = f, .code = code, .before = '{'};
-    bool object = owl_members(f->data, &retryable, 1, &d.retryable);
+    bool object = owl_members(f->data, NULL, &retryable, 1, &d.retryable);
     put_own(b, &d);
     if (object) {
         struct owl_span_iter it = owl_span_iter(f->data);

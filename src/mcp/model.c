@@ -109,7 +109,8 @@ struct owl_mcp__shown owl_mcp__show(owl_str s)
 
 /* ---- _meta ----------------------------------------------------------------------------------- */
 
-int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, struct owl_mcp_meta *ret, owl_error *reterr)
+int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, const struct owl_tape *tape,
+                      struct owl_mcp_meta *ret, owl_error *reterr)
 {
     enum { VERSION, CAPS, INFO, LEVEL, PROGRESS, TRACE, MEMBERS };
     static const owl_str names[MEMBERS] = {
@@ -124,7 +125,7 @@ int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, struct owl_mcp_meta *ret
 
     struct owl_mcp_meta meta = {.raw = raw};
     owl_str m[MEMBERS];
-    if (!owl_members(meta.raw, names, MEMBERS, m) && meta.raw.p)
+    if (!owl_members(meta.raw, tape, names, MEMBERS, m) && meta.raw.p)
         return owl_fail(reterr, OWL_EPARAMS, "params._meta must be an object, not %s",
                         owl_mcp__show(meta.raw).z);
 
@@ -148,7 +149,7 @@ int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, struct owl_mcp_meta *ret
 static owl_str declared(owl_str object, owl_str key)
 {
     owl_str v;
-    owl_members(object, &key, 1, &v);
+    owl_members(object, NULL, &key, 1, &v);
     return owl_span_is_object(v) ? v : (owl_str){NULL, 0};
 }
 

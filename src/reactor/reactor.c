@@ -6,7 +6,7 @@
  * its owner and aborts, because its memory would be used after it was freed. */
 #include "reactor/internal.h"
 
-static _Thread_local struct owl_reactor *self;
+static OWL_THREAD_LOCAL struct owl_reactor *self;
 
 struct owl_reactor *owl_reactor_self(void)
 {

@@ -15,10 +15,10 @@
 #include "base/map.h"
 #include "codec/json.h"
 #include "codec/scan.h"
+#include "registry/mirror.h"
 
 enum {
     NAME_BYTES = 128,
-    JSON_DEPTH = 64,
     ENTRY_BYTES = 4 << 20 /* longest list entry */
 };
 
@@ -180,7 +180,7 @@ static owl_str prove(struct draft *d, const char *member, const char *text, char
         return absent;
     owl_str json = trim_json(owl_str_of(text));
     owl_error why;
-    int rc = owl_json_scan(json, JSON_DEPTH, &why);
+    int rc = owl_json_scan(json, OWL_ITEM__JSON_DEPTH, &why);
     if (rc == -OWL_ENOMEM) {
         no_memory(d);
         return absent;
@@ -211,16 +211,31 @@ static void put_object(struct draft *d, const char *wire, const char *member, co
 }
 
 /* A schema whose root describes an object: no revision takes less for arguments, and the older ones
- * no less for results. */
-static void put_schema(struct draft *d, const char *wire, const char *member, const char *text)
+ * no less for results. Its proved text, or absent as prove() has it. */
+static owl_str put_schema(struct draft *d, const char *wire, const char *member, const char *text)
 {
     owl_str json = prove(d, member, text, '{');
     if (!json.p)
-        return;
+        return json;
     owl_str type = owl_span_get(json, "type");
     if (!owl_span_is_string(type) || !owl_span_str_eq(type, OWL_STR("object")))
         reject(d, member, "must have \"type\":\"object\" at its root");
     put_proved(d, wire, json);
+    return json;
+}
+
+/* The arguments that a tool takes, and which of them are mirrored in headers. */
+static void put_input_schema(struct draft *d, const char *text)
+{
+    owl_str json = put_schema(d, "inputSchema", "input_schema", text ? text : NO_ARGUMENTS);
+    if (d->rc || !json.p)
+        return;
+    owl_error why;
+    int rc = owl_item__headers(d->item.arena, json, &d->item.headers, &d->item.n_headers, &why);
+    if (rc == -OWL_ENOMEM)
+        no_memory(d);
+    else if (rc)
+        reject(d, "input_schema", "%s", why.message);
 }
 
 static void put_icons(struct draft *d, const char *text)
@@ -268,8 +283,7 @@ int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reter
     put_name(&d, def.name);
     put_string(&d, "title", "title", def.title);
     put_string(&d, "description", "description", def.description);
-    put_schema(&d, "inputSchema", "input_schema",
-               def.input_schema ? def.input_schema : NO_ARGUMENTS);
+    put_input_schema(&d, def.input_schema);
     put_schema(&d, "outputSchema", "output_schema", def.output_schema);
     put_object(&d, "annotations", "annotations", def.annotations);
     put_icons(&d, def.icons);

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "codec/uri.h"
+#include "mcp/param.h"
 
 enum owl_kind {
     OWL_KIND_TOOL,
@@ -23,6 +24,13 @@ enum owl_kind {
 struct owl_item_arg { /* an argument of a prompt */
     owl_str name;
     bool required;
+};
+
+struct owl_item_header { /* an argument of a tool that a header mirrors: `x-mcp-header` */
+    owl_str name;        /* N of Mcp-Param-N */
+    const owl_str *path; /* names of the properties that lead to it, outermost first */
+    size_t n_path;
+    enum owl_mcp_param_kind kind;
 };
 
 struct owl_item {
@@ -42,14 +50,16 @@ struct owl_item {
     struct owl_uri_template *uri_template;
     const struct owl_item_arg *args;
     size_t n_args;
+    const struct owl_item_header *headers;
+    size_t n_headers;
     struct owl_arena *arena; /* holds all of it */
 };
 
 /* Check and copy a public definition. One reference. The error names the member and what is wrong:
- * a missing or malformed name, a schema that is no JSON object with "type":"object", JSON text
- * that does not parse, neither handler nor text or both, a bad URI or template, a completion for
- * what is no template, an unknown flag, `size` smaller than the required members, an entry over 4
- * MiB. On failure free_data is NOT called: the definition stays the caller's. @errors OWL_EINVAL,
+ * a missing or malformed name, a schema that is no JSON object with "type":"object", an annotation
+ * "x-mcp-header" that is malformed or misplaced, JSON text that does not parse, neither handler nor
+ * text or both, a bad URI or template, a completion for what is no template, an unknown flag,
+ * `size` smaller than the required members, an entry over 4 MiB. On failure free_data is NOT called: the definition stays the caller's. @errors OWL_EINVAL,
  * OWL_ENOMEM. */
 OWL_NODISCARD int owl_item_tool(const owl_tool *def, struct owl_item **ret, owl_error *reterr);
 OWL_NODISCARD int owl_item_resource(const owl_resource *def, struct owl_item **ret,

@@ -79,7 +79,7 @@ static int page_write(struct owl_buf *b, const struct owl_snapshot *s, enum owl_
 {
     const struct owl_index *x = &s->kinds[kind];
     size_t left = x->n - from;
-    size_t end = from + (left < s->page_items ? left : s->page_items);
+    size_t end = from + (left < x->page_items ? left : x->page_items);
 
     size_t bytes = 128; /* names, brackets and the cursor */
     for (size_t i = from; i < end; i++)
@@ -126,7 +126,8 @@ static int page_new(const struct owl_snapshot *s, enum owl_kind kind, size_t fro
 static int page_keep(struct owl_snapshot *s, enum owl_kind kind, size_t from,
                      struct owl_buf **ret_page)
 {
-    _Atomic(struct owl_buf *) *slot = &s->kinds[kind].pages[from / s->page_items];
+    struct owl_index *x = &s->kinds[kind];
+    _Atomic(struct owl_buf *) *slot = &x->pages[from / x->page_items];
     int rc = 0;
     pthread_mutex_lock(&s->building);
     struct owl_buf *page = atomic_load_explicit(slot, memory_order_relaxed);
@@ -155,8 +156,8 @@ int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor
         from = place_behind(x, seq);
     }
 
-    if (from % s->page_items == 0 && from / s->page_items < x->n_pages) {
-        struct owl_buf *page = atomic_load_explicit(&x->pages[from / s->page_items],
+    if (from % x->page_items == 0 && from / x->page_items < x->n_pages) {
+        struct owl_buf *page = atomic_load_explicit(&x->pages[from / x->page_items],
                                                     memory_order_acquire);
         int rc = page ? 0 : page_keep(s, kind, from, &page);
         if (rc)

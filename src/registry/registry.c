@@ -8,7 +8,7 @@
 #include "mcp/model.h"
 #include "registry/snapshot.h"
 
-enum { ITEMS_MAX = 100000, PAGE_ITEMS = 1000, FIRST = 16 };
+enum { ITEMS_MAX = 100000, FIRST = 16 };
 
 /* The items of one kind. */
 struct shelf {
@@ -33,7 +33,7 @@ struct owl_registry *owl_registry_new(unsigned page_items)
     if (!r)
         return NULL;
     pthread_mutex_init(&r->lock, NULL);
-    r->page_items = page_items ? page_items : PAGE_ITEMS;
+    r->page_items = page_items;
     return r;
 }
 

@@ -13,6 +13,7 @@
 struct owl_registry;
 struct owl_snapshot;
 
+/* @p page_items are on one page of a list; 0: 100, of resources and templates 50. */
 OWL_NODISCARD struct owl_registry *owl_registry_new(unsigned page_items);
 void owl_registry_free(struct owl_registry *r);
 

@@ -81,6 +81,7 @@ static void sort(struct owl_index *x)
 static bool make_pages(struct owl_index *x, size_t page_items)
 {
     size_t n = x->n ? (x->n - 1) / page_items + 1 : 1;
+    x->page_items = page_items;
     x->n_pages = n < OWL__PAGES_KEPT ? n : OWL__PAGES_KEPT;
     x->pages = owl_calloc(x->n_pages, sizeof x->pages[0]);
     for (size_t i = 0; x->pages && i < x->n_pages; i++)
@@ -88,8 +89,12 @@ static bool make_pages(struct owl_index *x, size_t page_items)
     return x->pages != NULL;
 }
 
-static bool make_index(struct owl_snapshot *s)
+static bool make_index(struct owl_snapshot *s, size_t page_items)
 {
+    static const size_t defaults[] = {[OWL_KIND_TOOL] = 100,
+                                      [OWL_KIND_RESOURCE] = 50,
+                                      [OWL_KIND_TEMPLATE] = 50,
+                                      [OWL_KIND_PROMPT] = 100};
     size_t room[OWL_KIND__MAX] = {0};
     for (size_t i = 0; i < s->n_parts; i++) {
         for (size_t j = 0; j < s->parts[i]->n; j++)
@@ -104,7 +109,7 @@ static bool make_index(struct owl_snapshot *s)
         return false;
     for (int k = 0; k < OWL_KIND__MAX; k++) {
         sort(&s->kinds[k]);
-        if (!make_pages(&s->kinds[k], s->page_items))
+        if (!make_pages(&s->kinds[k], page_items ? page_items : defaults[k]))
             return false;
     }
     return true;
@@ -120,13 +125,12 @@ struct owl_snapshot *owl_snapshot__new(struct owl_part *const *parts, size_t n_p
         return NULL;
     atomic_init(&s->_refs, 1);
     s->caps = caps;
-    s->page_items = page_items;
     pthread_mutex_init(&s->building, NULL);
 
     s->parts = owl_malloc(n_parts * sizeof s->parts[0]);
     for (size_t i = 0; s->parts && i < n_parts; i++)
         s->parts[s->n_parts++] = owl_part__aref(parts[i]);
-    if (!s->parts || !make_index(s)) {
+    if (!s->parts || !make_index(s, page_items)) {
         owl_snapshot_aunref(s);
         return NULL;
     }

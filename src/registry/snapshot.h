@@ -34,6 +34,7 @@ struct owl_index {
     struct owl_entry *items;
     size_t n;
     struct owl_map map;
+    size_t page_items;
     _Atomic(struct owl_buf *) *pages; /* those that begin at 0, page_items, 2 × page_items … */
     size_t n_pages;                   /* at most OWL__PAGES_KEPT */
 };
@@ -41,7 +42,6 @@ struct owl_index {
 struct owl_snapshot {
     atomic_uint _refs;
     unsigned caps;
-    size_t page_items;
     struct owl_index kinds[OWL_KIND__MAX];
     struct owl_part **parts; /* a reference each */
     size_t n_parts;
@@ -49,7 +49,7 @@ struct owl_snapshot {
     unsigned kept;
 };
 
-/* Merge @p parts (takes references of its own). Of two items with one kind and key, that of the
+/* Merge @p parts (takes references of its own); @p page_items 0: the defaults. Of two items with one kind and key, that of the
  * part that comes first is served. One reference; NULL without memory. */
 OWL_NODISCARD struct owl_snapshot *owl_snapshot__new(struct owl_part *const *parts, size_t n_parts,
                                                      unsigned caps, size_t page_items);

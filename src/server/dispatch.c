@@ -198,7 +198,7 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
         return rc;
     if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)
         return take_response(e);
-    rc = owl_mcp_meta_read(in->arena, owl_rpc_param(&e->msg, "_meta"), &e->meta, &e->err);
+    rc = owl_mcp_meta_read(in->arena, owl_rpc_param(&e->msg, "_meta"), tape, &e->meta, &e->err);
     if (rc == 0)
         rc = classify(e);
     if (rc != 0)

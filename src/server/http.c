@@ -31,30 +31,37 @@ struct heads {
     owl_str host, origin, accept, type, session, version, method, name;
 };
 
-/* Found in one pass; of a header that is repeated the first counts. */
+/* Where the value of a header goes, or NULL. Lengths tell nearly all of them apart. */
+static owl_str *slot(struct heads *h, owl_str name)
+{
+    static const owl_str origin = {"origin", 6};
+    owl_str wanted;
+    owl_str *at;
+    switch (name.n) {
+    case 4: wanted = OWL_STR("host"), at = &h->host; break;
+    case 6:
+        if (owl_str_ieq(name, origin))
+            return &h->origin;
+        wanted = OWL_STR("accept"), at = &h->accept;
+        break;
+    case 8: wanted = OWL_STR("mcp-name"), at = &h->name; break;
+    case 10: wanted = OWL_STR("mcp-method"), at = &h->method; break;
+    case 12: wanted = OWL_STR("content-type"), at = &h->type; break;
+    case 14: wanted = OWL_STR("mcp-session-id"), at = &h->session; break;
+    case 20: wanted = OWL_STR("mcp-protocol-version"), at = &h->version; break;
+    default: return NULL;
+    }
+    return owl_str_ieq(name, wanted) ? at : NULL;
+}
+
+/* Of a header that is repeated the first counts. */
 static void read_heads(const struct owl_http_view *v, struct heads *ret)
 {
-    static const struct {
-        owl_str name;
-        size_t at;
-    } wanted[] = {
-        {{"host", 4}, offsetof(struct heads, host)},
-        {{"accept", 6}, offsetof(struct heads, accept)},
-        {{"origin", 6}, offsetof(struct heads, origin)},
-        {{"mcp-name", 8}, offsetof(struct heads, name)},
-        {{"mcp-method", 10}, offsetof(struct heads, method)},
-        {{"content-type", 12}, offsetof(struct heads, type)},
-        {{"mcp-session-id", 14}, offsetof(struct heads, session)},
-        {{"mcp-protocol-version", 20}, offsetof(struct heads, version)},
-    };
     memset(ret, 0, sizeof *ret);
     for (size_t i = 0; i < v->n_headers; i++) {
-        owl_str name = v->headers[i].name;
-        for (size_t k = 0; k < OWL_COUNT(wanted); k++) {
-            owl_str *slot = (owl_str *)(void *)((char *)ret + wanted[k].at);
-            if (name.n == wanted[k].name.n && !slot->p && owl_str_ieq(name, wanted[k].name))
-                *slot = v->headers[i].value;
-        }
+        owl_str *at = slot(ret, v->headers[i].name);
+        if (at && !at->p)
+            *at = v->headers[i].value;
     }
 }
 
@@ -151,6 +158,21 @@ static void exchange_adopt(struct owl_front *f, struct owl_session *s)
     x->opened = owl_session_aref(s);
 }
 
+static owl_str exchange_param(struct owl_front *f, owl_str name)
+{
+    static const owl_str prefix = {"mcp-param-", 10};
+    struct exchange *x = OWL_CONTAINER(f, struct exchange, front);
+    const struct owl_http_view *v = owl_http_view(x->req);
+    for (size_t i = 0; i < v->n_headers; i++) {
+        owl_str head = v->headers[i].name;
+        if (head.n != prefix.n + name.n || !owl_str_ieq((owl_str){head.p, prefix.n}, prefix))
+            continue;
+        if (owl_str_ieq((owl_str){head.p + prefix.n, name.n}, name))
+            return v->headers[i].value;
+    }
+    return (owl_str){NULL, 0};
+}
+
 /* The client has hung up. A modern one has cancelled by that; a legacy one has not. */
 static void exchange_gone(struct hook *h)
 {
@@ -234,8 +256,13 @@ static void on_post(struct owl_server *s, struct owl_http_req *req, const struct
         return;
     }
     x->hook.gone = exchange_gone;
-    x->front = (struct owl_front){{&exchange_ops}, s,    owl_http_reactor(req),
-                                  exchange_adopt,  true, accept.stream};
+    x->front = (struct owl_front){.sink.ops = &exchange_ops,
+                                  .server = s,
+                                  .reactor = owl_http_reactor(req),
+                                  .adopt = exchange_adopt,
+                                  .param = exchange_param,
+                                  .http = true,
+                                  .can_send = accept.stream};
     x->req = req;
     in.front = &x->front;
     owl_http_set_user(req, x);

@@ -22,6 +22,8 @@ struct owl_front {
     struct owl_reactor *reactor;
     /* `initialize` has made a session: the front keeps it. */
     void (*adopt)(struct owl_front *f, struct owl_session *s);
+    /* The value of the header Mcp-Param-NAME, or absent; NULL where there are no headers. */
+    owl_str (*param)(struct owl_front *f, owl_str name);
     bool http;
     bool can_send; /* messages before the response reach the client */
 };

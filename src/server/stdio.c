@@ -123,7 +123,8 @@ int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr)
     if (!p)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     struct owl_reactor *r = owl_runtime_at(s->host.runtime, 0);
-    p->front = (struct owl_front){{&peer_ops}, s, r, peer_adopt, false, true};
+    p->front = (struct owl_front){
+        .sink.ops = &peer_ops, .server = s, .reactor = r, .adopt = peer_adopt, .can_send = true};
     owl_list_init(&p->sub.node);
     owl_buf_init(&p->out, 64 * 1024);
     struct owl_stdio_options o = {.in_fd = s->stdio_in,

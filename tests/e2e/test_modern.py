@@ -160,6 +160,32 @@ def argument_headers_mirror_their_arguments():
                           ("Hello", "=?BASE64?SGVsbG8=?=")):
         reply = region(value, header)
         equal((reply.status, reply.error["code"]), (400, -32020), f"{value!r} as {header!r}")
+    contains(region("Hello", None).error["message"], "Mcp-Param-Region")
+    equal(region(None, "Hello").status, 400, "a header without its argument")
+    equal(region(7, "Hello").status, 200, "an argument of another type is for the tool")
+
+
+@test()
+def headers_mirror_arguments_within_arguments():
+    def zone(arguments, headers):
+        return call("test_header_region", arguments, headers=headers)
+
+    for arguments, headers in (
+            ({"in": {"zone": 42}}, {"Mcp-Param-Zone": "42"}),
+            ({"in": {"zone": 42}}, {"MCP-PARAM-ZONE": "042"}),
+            ({"in": {"a": {"zone": 1}, "zone": -7}, "zone": 2}, {"mcp-param-zone": "-7"}),
+            ({"in": {"zone": 42}, "region": "eu"},
+             {"Mcp-Param-Zone": "42", "Mcp-Param-Region": "eu", "Mcp-Param-Other": "x"}),
+            ({"in": {"zone": None}}, {}), ({"in": {}}, {}), ({"in": None}, {}), ({"in": [42]}, {}),
+            ({}, {"Mcp-Param-Zon": "1", "Mcp-Param-Zones": "1", "Mcp-Param-": "1"})):
+        equal(zone(arguments, headers).status, 200, f"{arguments} with {headers}")
+    for arguments, headers in (
+            ({"in": {"zone": 42}}, {}), ({"in": {"zone": 42}}, {"Mcp-Param-Zone": "43"}),
+            ({"in": {"zone": 42}, "region": "eu"}, {"Mcp-Param-Zone": "42"}),
+            ({"in": {}}, {"Mcp-Param-Zone": "42"}), ({"zone": 42}, {"Mcp-Param-Zone": "42"}),
+            (None, {"Mcp-Param-Zone": "42"})):
+        reply = zone(arguments, headers)
+        equal((reply.status, reply.error["code"]), (400, -32020), f"{arguments} with {headers}")
 
 
 @test()

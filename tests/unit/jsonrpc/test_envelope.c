@@ -27,10 +27,10 @@ static int read_text(struct owl_arena *a, owl_str text, struct owl_rpc_msg *ret,
     assert_true(walked.id.p == taped.id.p);
     if (err && rc != 0)
         assert_string_equal(err->message, why.message);
-    assert_int_equal(walked.n_members, taped.n_members);
-    for (size_t i = 0; i < walked.n_members; i++) {
-        assert_true(walked.members[i].key.p == taped.members[i].key.p);
-        assert_true(owl_str_eq(walked.members[i].value, taped.members[i].value));
+    assert_int_equal(walked.members.n, taped.members.n);
+    for (size_t i = 0; i < walked.members.n; i++) {
+        assert_true(walked.members.p[i].key.p == taped.members.p[i].key.p);
+        assert_true(owl_str_eq(walked.members.p[i].value, taped.members.p[i].value));
     }
     if (rc == 0)
         *ret = taped;

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "jsonrpc/member.h"
 
 static const owl_str names[] = {{"a", 1}, {"bc", 2}, {"d", 1}};
@@ -17,7 +18,7 @@ TEST(members_are_found_in_any_order_with_their_spelling, "")
 {
     owl_str m[3];
     assert_true(
-        owl_members(OWL_STR(" { \"d\" : [1, 2] ,\"x\":{\"a\":1},\"a\":1.50 }"), names, 3, m));
+        owl_members(OWL_STR(" { \"d\" : [1, NULL, 2] ,\"x\":{\"a\":1},\"a\":1.50 }"), names, 3, m));
     assert_str(m[0], "1.50");
     assert_null(m[1].p);
     assert_str(m[2], "[1, 2]");
@@ -37,13 +38,13 @@ TEST(what_is_no_object_has_no_members, "")
     const char *texts[] = {"[1,2]", "\"a\"", "1", "null", ""};
     for (size_t i = 0; i < OWL_COUNT(texts); i++) {
         owl_str m[3] = {{"x", 1}, {"x", 1}, {"x", 1}};
-        assert_false(owl_members(owl_str_of(texts[i]), names, 3, m));
+        assert_false(owl_members(owl_str_of(texts[i]), NULL, names, 3, m));
         assert_null(m[0].p);
         assert_null(m[2].p);
     }
     owl_str m[3];
-    assert_false(owl_members((owl_str){NULL, 0}, names, 3, m));
-    assert_true(owl_members(OWL_STR("{}"), names, 3, m));
+    assert_false(owl_members((owl_str){NULL, 0}, NULL, names, 3, m));
+    assert_true(owl_members(OWL_STR("{}"), NULL, names, 3, m));
     assert_null(m[1].p);
 }
 
@@ -62,4 +63,79 @@ TEST(text_is_borrowed_unless_it_has_escapes, "")
     assert_int_equal(owl_member_text(a, (owl_str){NULL, 0}, &got), 0);
     assert_null(got.p);
     owl_arena_free(a);
+}
+
+/* ---- with the tape of a scan ----------------------------------------------------------------- */
+
+static uint64_t seed = 1;
+
+static unsigned draw(unsigned n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (unsigned)(seed >> 33) % n;
+}
+
+/* A value of at most @p depth levels, with white space in odd places. */
+static void put_value(struct owl_buf *b, unsigned depth)
+{
+    static const char *const scalars[] = {"1",    "-2.5e3", "\"\"", "\"a\\\"b{\"",
+                                          "true", "null",   "[]",   "{}"};
+    static const char *const blanks[] = {"", "", " ", "\n\t"};
+    unsigned kind = depth ? draw(4) : 0;
+    if (kind < 2) {
+        owl_buf_putz(b, scalars[draw(OWL_COUNT(scalars))]);
+        return;
+    }
+    owl_buf_putc(b, kind == 2 ? '[' : '{');
+    unsigned n = draw(7);
+    for (unsigned i = 0; i < n; i++) {
+        owl_buf_putz(b, i ? "," : "");
+        owl_buf_putz(b, blanks[draw(4)]);
+        if (kind == 3)
+            owl_buf_printf(b, draw(5) ? "\"k%u\"" : "\"\\u006b%u\"", i);
+        owl_buf_putz(b, kind == 3 ? " :" : "");
+        owl_buf_putz(b, blanks[draw(4)]);
+        put_value(b, depth - 1);
+        owl_buf_putz(b, blanks[draw(4)]);
+    }
+    owl_buf_putc(b, kind == 2 ? ']' : '}');
+}
+
+static void assert_same_members(struct owl_arena *a, owl_str object, const struct owl_tape *tape,
+                                unsigned levels)
+{
+    struct owl_spans walked = {NULL, 0}, taped = {NULL, 0};
+    assert_int_equal(owl_members_all(a, object, NULL, &walked), 0);
+    assert_int_equal(owl_members_all(a, object, tape, &taped), 0);
+    assert_int_equal(walked.n, taped.n);
+    for (size_t i = 0; i < walked.n; i++) {
+        assert_ptr_equal(walked.p[i].key.p, taped.p[i].key.p);
+        assert_ptr_equal(walked.p[i].value.p, taped.p[i].value.p);
+        assert_int_equal(walked.p[i].value.n, taped.p[i].value.n);
+        owl_str name = OWL_STR("k1"), w, t;
+        assert_int_equal(owl_members(object, NULL, &name, 1, &w),
+                         owl_members(object, tape, &name, 1, &t));
+        assert_ptr_equal(w.p, t.p);
+        if (levels > 1)
+            assert_same_members(a, walked.p[i].value, tape, levels - 1);
+    }
+}
+
+TEST(tape_tells_what_a_walk_finds, "")
+{
+    unsigned whole = 0, partial = 0;
+    for (int i = 0; i < 5000; i++) {
+        struct owl_arena *a = owl_arena_new(0);
+        struct owl_buf b;
+        struct owl_tape tape;
+        owl_buf_init(&b, SIZE_MAX);
+        put_value(&b, 5);
+        assert_int_equal(owl_json_scan_tape(owl_buf_str(&b), 64, &tape, NULL), 0);
+        whole += tape.n > 0 && !tape.partial;
+        partial += tape.partial;
+        assert_same_members(a, owl_buf_str(&b), &tape, 5);
+        owl_buf_done(&b);
+        owl_arena_free(a);
+    }
+    assert_true(whole > 500 && partial > 50); /* the generator reaches both */
 }

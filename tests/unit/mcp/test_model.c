@@ -71,7 +71,7 @@ TEST(revision_sets_are_written_oldest_first, "")
 
 static int read_meta(struct owl_arena *a, owl_str params, struct owl_mcp_meta *ret, owl_error *err)
 {
-    return owl_mcp_meta_read(a, owl_span_get(params, "_meta"), ret, err);
+    return owl_mcp_meta_read(a, owl_span_get(params, "_meta"), NULL, ret, err);
 }
 
 TEST(meta_of_a_modern_request_is_read, "")

@@ -85,17 +85,40 @@ TEST(pages_follow_each_other_to_the_end, "")
     owl_registry_free(r);
 }
 
-TEST(page_has_1000_items_unless_told, "")
+TEST(page_of_tools_has_100_items_unless_told, "OR-4.9")
 {
-    struct owl_registry *r = registry_of(0, 1001);
+    struct owl_registry *r = registry_of(0, 101);
     struct owl_snapshot *s = owl_registry_snapshot(r);
     struct owl_buf scratch;
     owl_buf_init(&scratch, SIZE_MAX);
     owl_str first = page(s, OWL_KIND_TOOL, (owl_str){0}, &scratch);
-    assert_non_null(memmem(first.p, first.n, "\"t999\"", 6));
-    assert_null(memmem(first.p, first.n, "\"t1000\"", 7));
+    assert_non_null(memmem(first.p, first.n, "\"t99\"", 5));
+    assert_null(memmem(first.p, first.n, "\"t100\"", 6));
     owl_str last = page(s, OWL_KIND_TOOL, page_cursor(first), &scratch);
-    assert_str(last, "\"tools\":[{\"name\":\"t1000\"" SCHEMA "]");
+    assert_str(last, "\"tools\":[{\"name\":\"t100\"" SCHEMA "]");
+    owl_snapshot_aunref(s);
+    owl_registry_free(r);
+}
+
+TEST(page_of_resources_has_50_items_unless_told, "OR-6.8")
+{
+    struct owl_registry *r = owl_registry_new(0);
+    for (int i = 0; i < 51; i++) {
+        char uri[32];
+        snprintf(uri, sizeof uri, "x://%d", i);
+        owl_resource def = {.size = sizeof def, .uri = uri, .name = "n", .text = "t"};
+        struct owl_item *item = NULL;
+        assert_int_equal(owl_item_resource(&def, &item, NULL), 0);
+        assert_int_equal(owl_registry_put(r, item), 0);
+    }
+    struct owl_snapshot *s = owl_registry_snapshot(r);
+    struct owl_buf scratch;
+    owl_buf_init(&scratch, SIZE_MAX);
+    owl_str first = page(s, OWL_KIND_RESOURCE, (owl_str){0}, &scratch);
+    assert_non_null(memmem(first.p, first.n, "x://49", 6));
+    assert_null(memmem(first.p, first.n, "x://50", 6));
+    assert_non_null(memmem(first.p, first.n, "nextCursor", 10));
+    owl_buf_done(&scratch);
     owl_snapshot_aunref(s);
     owl_registry_free(r);
 }
