@@ -72,7 +72,8 @@ OWL_API bool owl_call_cancelled(const owl_call *call);
 OWL_API int64_t owl_call_remaining_ms(const owl_call *call);
 /** Have @p fn called when the call is ended from outside (as owl_call_cancelled() says): once, on a
  *  reactor thread, or at once by the caller if that has happened already. It must not block. One function
- *  per run of the handler. @errors OWL_EEXISTS. */
+ *  per run of the handler (OWL_EEXISTS); NULL takes it back: once that has returned, it does not run
+ *  any more and @p data may go. */
 OWL_API int owl_call_on_cancel(owl_call *call, void (*fn)(owl_call *call, void *data), void *data);
 
 /* ---- while it runs --------------------------------------------------------------------------- */

@@ -9,6 +9,8 @@
  * With OWL_ARENA_DEBUG no object is small. */
 #include "base/arena.h"
 
+#include <pthread.h>
+
 #include "base/alloc.h"
 #include "base/list.h"
 
@@ -53,7 +55,30 @@ struct owl_arena {
 static OWL_THREAD_LOCAL struct {
     struct chunk *first;
     unsigned n;
+    bool watched; /* the end of this thread empties it */
 } cache;
+
+/* A thread of the program may free the last reference to a call: its chunks must not outlive it. */
+static pthread_key_t at_exit;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool have_key;
+
+static void on_thread_exit(void *unused)
+{
+    (void)unused;
+    owl_arena_thread_done();
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&at_exit, on_thread_exit) == 0;
+}
+
+static bool watch_thread(void)
+{
+    pthread_once(&once, make_key);
+    return have_key && pthread_setspecific(at_exit, &cache) == 0;
+}
 
 static struct chunk *chunk_take(void)
 {
@@ -69,7 +94,8 @@ static struct chunk *chunk_take(void)
 
 static void chunk_give(struct chunk *c)
 {
-    if (cache.n == CACHE_MAX) {
+    cache.watched = cache.watched || watch_thread();
+    if (cache.n == CACHE_MAX || !cache.watched) {
         owl_free(c);
         return;
     }
@@ -86,6 +112,7 @@ void owl_arena_thread_done(void)
         owl_free(c);
     }
     cache.n = 0;
+    cache.watched = false;
 }
 
 static size_t round_up(size_t n)

@@ -28,8 +28,8 @@ OWL_NODISCARD int owl_arena_cleanup(struct owl_arena *a, void (*fn)(void *), voi
 bool owl_arena_over(const struct owl_arena *a);
 size_t owl_arena_used(const struct owl_arena *a);
 
-/* Gives the chunks that this thread keeps for reuse back to the heap; call it before a thread
- * ends. */
+/* Gives the chunks that this thread keeps for reuse back to the heap. The end of a thread does so
+ * too. */
 void owl_arena_thread_done(void);
 
 #endif

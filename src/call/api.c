@@ -71,6 +71,8 @@ int owl_call_require(owl_call *c, const char *capability)
 {
     if (owl_call_client_can(c, capability))
         return 0;
+    if (c->failure.error)
+        return -OWL_ECAPABILITY; /* the first failure counts */
     struct owl_buf data;
     owl_buf_init_arena(&data, c->arena, 4096);
     owl_buf_putz(&data, "{\"requiredCapabilities\":");
@@ -88,7 +90,7 @@ int owl_call_require(owl_call *c, const char *capability)
 
 bool owl_call_cancelled(const owl_call *c)
 {
-    return atomic_load_explicit(&c->state, memory_order_acquire) == OWL_CALL_ENDED;
+    return owl_call__state(c) == OWL_CALL_ENDED;
 }
 
 int64_t owl_call_remaining_ms(const owl_call *c)
@@ -97,9 +99,26 @@ int64_t owl_call_remaining_ms(const owl_call *c)
     return at > now ? (int64_t)(at - now) : 0;
 }
 
+/* Once this returns, the function that was set does not run and will not. */
+static void unset_on_cancel(owl_call *c)
+{
+    bool wait = owl_reactor_self() != c->reactor; /* where it runs; there it is over, or calls us */
+    if (wait)
+        pthread_mutex_lock(&c->cancelling);
+    pthread_mutex_lock(&c->lock);
+    c->on_cancel = NULL;
+    pthread_mutex_unlock(&c->lock);
+    if (wait)
+        pthread_mutex_unlock(&c->cancelling);
+}
+
 int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void *data)
 {
     int rc = 0;
+    if (!fn) {
+        unset_on_cancel(c);
+        return 0;
+    }
     pthread_mutex_lock(&c->lock);
     bool now = c->cancelled;
     if (c->on_cancel) {
@@ -115,6 +134,12 @@ int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void
 }
 
 /* ---- telling the client ---- */
+
+static int tell(owl_call *c, owl_str message)
+{
+    int rc = owl_call_send(c, message);
+    return rc == -OWL_ESTATE ? 0 : rc; /* a client that takes no messages does not want to know */
+}
 
 int owl_call_progress(owl_call *c, double progress, double total, const char *message)
 {
@@ -147,7 +172,7 @@ int owl_call_progress(owl_call *c, double progress, double total, const char *me
     }
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
-    int rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
+    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b));
     owl_buf_done(&b);
     return rc;
 }
@@ -166,7 +191,7 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
     owl_buf_puts(&b, data);
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
-    int rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
+    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b));
     owl_buf_done(&b);
     return rc;
 }
@@ -236,11 +261,12 @@ int owl_call_fail(owl_call *c, const char *fmt, ...)
 int owl_call_error(owl_call *c, int rpc_code, const char *data_json, const char *fmt, ...)
 {
     struct owl_buf data;
+    bool first = !c->failure.error;
     va_list ap;
     va_start(ap, fmt);
     int rc = fail(c, rpc_code, fmt, ap);
     va_end(ap);
-    if (!data_json || owl_json_scan(owl_str_of(data_json), 64, NULL) != 0)
+    if (!first || !data_json || owl_json_scan(owl_str_of(data_json), 64, NULL) != 0)
         return rc;
     owl_buf_init_arena(&data, c->arena, 1024 * 1024);
     owl_json_compact(&data, owl_str_of(data_json));

@@ -15,7 +15,7 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 
-enum { MAX_ROUNDS = 32, MAX_PARAMS = 1024 * 1024, MAX_ARGS = 64 * MAX_PARAMS };
+enum { MAX_KEYS = 64, MAX_ASKED = 10000, MAX_PARAMS = 1024 * 1024, MAX_ARGS = 64 * MAX_PARAMS };
 
 struct kind {
     const char *method;
@@ -241,9 +241,12 @@ static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
 int owl_ask__take(struct owl_call *c, owl_str object)
 {
     bool parked = c->handler_flags & OWL_PARKED;
+    unsigned keys = 0;
     struct owl_span_iter it = owl_span_iter(object);
     for (struct owl_span s; owl_span_next(&it, &s);) {
         owl_str key;
+        if (++keys > MAX_KEYS)
+            return -OWL_ELIMIT;
         int rc = owl_json_decode(c->arena, (owl_str){s.key.p - 1, s.key.n + 2}, &key);
         if (rc != 0)
             return rc;
@@ -252,7 +255,11 @@ int owl_ask__take(struct owl_call *c, owl_str object)
             continue; /* asked again, or never asked */
         if (!a && !(a = add(c, key)))
             return -OWL_ENOMEM;
-        a->answer = s.value;
+        /* The answers of a parked call outlive the retry that brought them. */
+        char *copy = parked ? owl_arena_dup(c->arena, s.value) : NULL;
+        if (parked && !copy)
+            return -OWL_ENOMEM;
+        a->answer = (owl_str){parked ? copy : s.value.p, s.value.n};
     }
     return 0;
 }
@@ -360,6 +367,8 @@ static struct owl_map *asked(struct owl_call *c)
 static int send_question(struct owl_call *c, struct owl_ask *a)
 {
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    if (l->asked.n >= MAX_ASKED)
+        return -OWL_ELIMIT;
     char id[64];
     int n = snprintf(id, sizeof id, "\"owl-%u-%llu\"", owl_reactor_index(c->reactor),
                      (unsigned long long)++l->next_ask);
@@ -383,17 +392,14 @@ static int send_question(struct owl_call *c, struct owl_ask *a)
 
 static enum owl_verdict ask_legacy(struct owl_call *c)
 {
-    int rc = c->rounds++ < MAX_ROUNDS ? 0 : -OWL_ELIMIT;
-    /* Nobody has completed the call: from now on a deadline or a cancellation may. */
-    atomic_store(&c->state, OWL_CALL_RUNNING);
+    int rc = 0;
     for (struct owl_ask *a = c->asks; a && rc == 0; a = a->next)
         if (owl_ask_open(a))
             rc = send_question(c, a);
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
-    atomic_store(&c->deadline_ms, owl_now_ms() + OWL_ASK_TTL_MS);
-    owl_timer_start(c->reactor, &c->deadline, OWL_ASK_TTL_MS);
+    owl_call_wait(c, OWL_ASK_TTL_MS);
     return OWL_SUSPEND;
 }
 
@@ -405,15 +411,28 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
     if (!any)
         return owl_call_set_failure(
             c, OWL_ETOOL, "the handler waits for an answer to a question that it did not ask");
-    if (c->codec->era == OWL_ERA_LEGACY)
-        return ask_legacy(c);
-    return c->handler_flags & OWL_PARKED ? owl_park_step(c) : ask_modern(c);
+    if (c->codec->era == OWL_ERA_MODERN && !(c->handler_flags & OWL_PARKED))
+        return ask_modern(c);
+    if (c->end_wanted) { /* somebody has ended it while the handler was returning */
+        c->end_error = c->end_wanted;
+        return OWL_FINISH;
+    }
+    if (c->rounds++ >= OWL_ASK_ROUNDS)
+        return owl_call_set_failure(c, OWL_ETOOL, "the client was asked %d times without an end",
+                                    (int)OWL_ASK_ROUNDS);
+    /* From now on a deadline or a cancellation may end it, and only the answers let it go on. */
+    OWL_IGNORE(owl_call__move(c, 1u << OWL_CALL_FINISHED | 1u << OWL_CALL_ASKING, OWL_CALL_ASKING));
+    return c->codec->era == OWL_ERA_LEGACY ? ask_legacy(c) : owl_park_step(c);
 }
 
 void owl_ask_go_on(struct owl_call *c)
 {
-    unsigned timeout = c->item && c->item->timeout_ms ? c->item->timeout_ms : c->host->timeout_ms;
+    unsigned timeout = c->host->timeout_ms;
+    if (c->item->timeout_ms && c->item->timeout_ms < timeout)
+        timeout = c->item->timeout_ms;
     atomic_store(&c->deadline_ms, owl_now_ms() + timeout);
+    if (!owl_call__move(c, 1u << OWL_CALL_ASKING, OWL_CALL_RUNNING))
+        return;
     c->going_on = c->handler_flags & OWL_PARKED;
     if (!c->going_on) {
         owl_result_reset(&c->result);

@@ -28,6 +28,7 @@ int owl_host_init(struct owl_host *h)
         owl_map_init(&l->in_flight);
         owl_map_init(&l->asked);
         owl_map_init(&l->parked);
+        owl_list_init(&l->park_order);
         owl_buf_init(&l->out, h->max_result_bytes + 64 * 1024);
     }
     return 0;
@@ -112,6 +113,8 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     atomic_init(&c->deadline_ms, owl_now_ms() + init->host->timeout_ms);
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->cancelling, NULL);
+    owl_list_init(&c->park_node);
     c->step = &owl_steps[0];
     c->last_progress = -1;
     owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->host->max_result_bytes);
@@ -129,14 +132,14 @@ owl_call *owl_call_ref(owl_call *c)
     return c;
 }
 
-static bool drop(struct owl_call *c)
+static bool last_ref(struct owl_call *c)
 {
     return c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1;
 }
 
 void owl_call_unref(owl_call *c)
 {
-    while (drop(c)) {
+    while (last_ref(c)) {
         struct owl_call *front = c->front; /* counted by this one */
         struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
         if (c->item)
@@ -144,6 +147,7 @@ void owl_call_unref(owl_call *c)
         owl_session_aunref(c->session);
         owl_free(c->word);
         pthread_mutex_destroy(&c->lock);
+        pthread_mutex_destroy(&c->cancelling);
         owl_arena_free(c->arena);
         owl_runtime_aunref(rt);
         c = front;
@@ -185,7 +189,7 @@ void owl_call_run(struct owl_call *c)
 void owl_call_resume(struct owl_call *c)
 {
     owl_reactor_assert(c->reactor);
-    if (atomic_load(&c->state) == OWL_CALL_ENDED && c->step < &owl_steps[OWL_STEP_settle])
+    if (owl_call__state(c) == OWL_CALL_ENDED && c->step < &owl_steps[OWL_STEP_settle])
         return;
     owl_call__goto(c, c->failure.error ? &owl_steps[OWL_STEP_settle] : c->step + 1);
     owl_call_run(c);
@@ -194,23 +198,15 @@ void owl_call_resume(struct owl_call *c)
 /* ---- waiting, and the end from outside ---- */
 
 /* The key under which notifications/cancelled finds a call: where the id counts, and the id. */
-static size_t cancel_key(char *out, const void *scope, owl_str id)
+static size_t cancel_key(char *out, uint64_t scope, owl_str id)
 {
     memcpy(out, &scope, sizeof scope);
     memcpy(out + sizeof scope, id.p, id.n);
     return sizeof scope + id.n;
 }
 
-int owl_call_wait(struct owl_call *c, bool deadline)
+int owl_call_claim_id(struct owl_call *c)
 {
-    if (c->pin) { /* quick calls pin the registry; one that waits holds its item only */
-        owl_pin_release(c->pin);
-        c->pin = NULL;
-    }
-    if (deadline) {
-        uint64_t now = owl_now_ms(), at = atomic_load(&c->deadline_ms);
-        owl_timer_start(c->reactor, &c->deadline, at > now ? at - now : 0);
-    }
     if (!c->scope || c->cancel_key.p)
         return 0;
     char *key = owl_arena_alloc(c->arena, sizeof c->scope + c->msg.id.n);
@@ -226,6 +222,18 @@ int owl_call_wait(struct owl_call *c, bool deadline)
     return rc;
 }
 
+void owl_call_wait(struct owl_call *c, uint64_t ms)
+{
+    if (c->pin) { /* quick calls pin the registry; one that waits holds its item only */
+        owl_pin_release(c->pin);
+        c->pin = NULL;
+    }
+    if (!ms)
+        return;
+    atomic_store(&c->deadline_ms, owl_now_ms() + ms);
+    owl_timer_start(c->reactor, &c->deadline, ms);
+}
+
 void owl_call_forget_id(struct owl_call *c)
 {
     if (c->cancel_key.p)
@@ -233,37 +241,58 @@ void owl_call_forget_id(struct owl_call *c)
     c->cancel_key = (owl_str){NULL, 0};
 }
 
+bool owl_call__move(struct owl_call *c, unsigned from, enum owl_call_state to)
+{
+    unsigned now = atomic_load(&c->state);
+    while (from & (1u << now % OWL_CALL__RUN)) {
+        unsigned next = now - now % OWL_CALL__RUN + (unsigned)to;
+        if (to == OWL_CALL_RUNNING)
+            next += OWL_CALL__RUN; /* the next run of the handler */
+        if (atomic_compare_exchange_weak(&c->state, &now, next))
+            return true;
+    }
+    return false;
+}
+
 bool owl_call_complete(struct owl_call *c)
 {
-    int running = OWL_CALL_RUNNING;
-    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
+    if (!owl_call__move(c, 1u << OWL_CALL_RUNNING, OWL_CALL_FINISHED))
         return false;
     owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
     owl_call_run(c);
     return true;
 }
 
-bool owl_call_end(struct owl_call *c, int error, bool answer)
+static void run_on_cancel(struct owl_call *c)
 {
-    owl_reactor_assert(c->reactor);
-    int running = OWL_CALL_RUNNING;
-    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_ENDED))
-        return false;
-    c->end_error = error;
-    c->silent = !answer;
+    pthread_mutex_lock(&c->cancelling);
     pthread_mutex_lock(&c->lock);
     c->cancelled = true;
     void (*fn)(owl_call *, void *) = c->on_cancel;
+    void *data = c->on_cancel_data;
     pthread_mutex_unlock(&c->lock);
     if (fn)
-        fn(c, c->on_cancel_data);
+        fn(c, data);
+    pthread_mutex_unlock(&c->cancelling);
+}
+
+bool owl_call_end(struct owl_call *c, int error, bool answer)
+{
+    owl_reactor_assert(c->reactor);
+    c->silent = !answer;
+    if (!owl_call__move(c, 1u << OWL_CALL_RUNNING | 1u << OWL_CALL_ASKING, OWL_CALL_ENDED)) {
+        c->end_wanted = error; /* its answer goes out, unless it is a question */
+        return false;
+    }
+    c->end_error = error;
+    run_on_cancel(c);
     owl_ask_drop(c);
     owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
     owl_call_run(c);
     return true;
 }
 
-void owl_host_cancel(struct owl_host_local *l, const void *scope, owl_str id)
+void owl_host_cancel(struct owl_host_local *l, uint64_t scope, owl_str id)
 {
     char key[sizeof scope + OWL_RPC_ID_BYTES];
     if (id.n > OWL_RPC_ID_BYTES)
@@ -271,8 +300,7 @@ void owl_host_cancel(struct owl_host_local *l, const void *scope, owl_str id)
     owl_str k = {key, cancel_key(key, scope, id)};
     struct owl_call *c = owl_map_get(&l->in_flight, k);
     if (c)
-        OWL_IGNORE(
-            owl_call_end(c, OWL_ECANCELLED, false)); /* completed meanwhile: the answer goes out */
+        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* completed: the answer goes out */
 }
 
 /* ---- completion from any thread ---- */
@@ -287,12 +315,12 @@ static void on_done(struct owl_reactor *r, struct owl_msg *m)
     owl_call_unref(c);
 }
 
-int owl_call_finish(owl_call *c, int status)
+/* Moves the state from exactly @p running; the winner posts. */
+static int finish(struct owl_call *c, unsigned running, int status)
 {
-    int running = OWL_CALL_RUNNING;
-    if (status == OWL_LATER)
-        return -OWL_EINVAL;
-    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
+    unsigned finished = running - OWL_CALL_RUNNING + OWL_CALL_FINISHED;
+    if (running % OWL_CALL__RUN != OWL_CALL_RUNNING ||
+        !atomic_compare_exchange_strong(&c->state, &running, finished))
         return -OWL_EDONE;
     c->status = status;
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
@@ -300,6 +328,17 @@ int owl_call_finish(owl_call *c, int status)
     if (!owl_post(c->reactor, &c->done))
         owl_call_unref(c); /* the server has gone: there is nobody to answer */
     return 0;
+}
+
+int owl_call_finish(owl_call *c, int status)
+{
+    return status == OWL_LATER ? -OWL_EINVAL : finish(c, atomic_load(&c->state), status);
+}
+
+void owl_call__returned(struct owl_call *c, unsigned run, int status)
+{
+    if (status != OWL_LATER)
+        OWL_IGNORE(finish(c, run, status)); /* finished by hand, or ended: its return is ignored */
 }
 
 /* ---- for steps and methods ---- */
@@ -372,6 +411,8 @@ char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *
 
 /* ---- messages to the client while it runs ---- */
 
+enum { MAX_NOTES = 1000 }; /* of one call, beyond which a chatty handler is not heard */
+
 struct note {
     struct owl_msg msg;
     struct owl_call *call;
@@ -379,28 +420,40 @@ struct note {
     char text[];
 };
 
+static void drop_note(struct owl_call *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->notes--;
+    pthread_mutex_unlock(&c->lock);
+}
+
 static void on_note(struct owl_reactor *r, struct owl_msg *m)
 {
     (void)r;
     struct note *note = OWL_CONTAINER(m, struct note, msg);
     struct owl_call *c = note->call;
+    drop_note(c);
     if (c->sink)
-        c->sink->ops->send(c->sink, c, (owl_str){note->text, note->n});
+        OWL_IGNORE(c->sink->ops->send(c->sink, c, (owl_str){note->text, note->n})); /* not told */
     owl_call_unref(c);
     owl_free(note);
 }
 
 static int send_to(struct owl_call *c, owl_str message)
 {
-    if (owl_reactor_self() == c->reactor) {
-        if (!c->sink)
-            return -OWL_ECLOSED;
-        c->sink->ops->send(c->sink, c, message);
-        return 0;
-    }
+    if (owl_reactor_self() == c->reactor)
+        return c->sink ? c->sink->ops->send(c->sink, c, message) : -OWL_ECLOSED;
+    pthread_mutex_lock(&c->lock);
+    bool many = c->notes >= MAX_NOTES;
+    c->notes += !many;
+    pthread_mutex_unlock(&c->lock);
+    if (many)
+        return -OWL_ELIMIT;
     struct note *note = owl_malloc(sizeof *note + message.n);
-    if (!note)
+    if (!note) {
+        drop_note(c);
         return -OWL_ENOMEM;
+    }
     note->msg.run = on_note;
     note->call = c;
     note->n = message.n;
@@ -409,6 +462,7 @@ static int send_to(struct owl_call *c, owl_str message)
     if (owl_post(c->reactor, &note->msg))
         return 0;
     owl_free(note);
+    drop_note(c);
     owl_call_unref(c);
     return -OWL_ECLOSED;
 }

@@ -49,8 +49,8 @@ struct owl_sink {
     const struct owl_sink_ops *ops;
 };
 struct owl_sink_ops {
-    /* A notification or a request to the client, before the response. */
-    void (*send)(struct owl_sink *s, struct owl_call *c, owl_str message);
+    /* A notification or a request to the client, before the response. 0, or -OWL_ESTATE: this client cannot be told. */
+    int (*send)(struct owl_sink *s, struct owl_call *c, owl_str message);
     /* The response; the sink forgets the call. An empty message: the call ends without an answer. */
     void (*respond)(struct owl_sink *s, struct owl_call *c, owl_str message, int http_status);
 };
@@ -76,6 +76,7 @@ struct owl_host_local {
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
     struct owl_map parked; /* calls that wait for a modern client to come back, by their park id */
+    struct owl_list park_order; /* the same, oldest first */
     uint64_t next_ask;
     size_t n_calls;
     struct owl_buf out;                        /* scratch for replies */
@@ -87,14 +88,18 @@ void owl_host_done(struct owl_host *h);              /* after its end */
 struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_reactor *r);
 
 enum owl_call_state {
-    OWL_CALL_RUNNING,
+    OWL_CALL_RUNNING,  /* a handler may finish it */
     OWL_CALL_FINISHED, /* the handler is through: the reactor takes over */
+    OWL_CALL_ASKING,   /* waits for the client's answers: nobody may finish it */
     OWL_CALL_ENDED     /* cancelled, timed out or stopped: what the handler still does is ignored */
 };
+/* `state` holds the number of the handler's run in its upper bits, so that a handler that returns late
+ * does not finish the run after its own. */
+enum { OWL_CALL__RUN = 4 };
 
 struct owl_call {
     atomic_uint refs;
-    atomic_int state;      /* enum owl_call_state */
+    atomic_uint state;     /* run × OWL_CALL__RUN + enum owl_call_state */
     atomic_bool keeps_rt;  /* holds a reference to the runtime */
     struct owl_host *host; /* only while the server lives */
     struct owl_runtime *runtime;
@@ -130,12 +135,13 @@ struct owl_call {
     struct owl_mcp_failure failure; /* [handler] error != 0: it failed */
     char why[252];                  /* [handler] storage of failure.message */
     char trace_id[33];
-    int status;        /* [handler] what it returned */
-    int end_error;     /* the reactor ended the call with this */
-    bool silent;       /* … and the client gets no answer */
-    bool admitted;     /* settle() is due */
-    bool returned;     /* the reactor knows that the handler is through: its post has arrived */
-    const void *scope; /* within which notifications name this call by its id; NULL: nothing does */
+    int status;         /* [handler] what it returned */
+    int end_error;      /* the reactor ended the call with this */
+    int end_wanted;     /* … or will, if it is about to ask the client */
+    bool silent;        /* … and the client gets no answer */
+    bool admitted;      /* settle() is due */
+    bool returned;      /* the reactor knows that the handler is through: its post has arrived */
+    uint64_t scope;     /* within which notifications name this call by its id; 0: nothing does */
     owl_str cancel_key; /* in host_local.in_flight, or absent */
     struct owl_timer deadline;
     struct owl_msg done; /* posted by the finisher */
@@ -146,16 +152,19 @@ struct owl_call {
     bool input_required;            /* the result asks a modern client */
     unsigned rounds;                /* of questions to a legacy client */
     unsigned n_asked;               /* questions that are out; no handler runs then */
-    owl_str park_id;            /* in host_local.parked; of a front: of the call it speaks for */
-    bool going_on;              /* parked: the functions of the questions run, not the handler */
+    owl_str park_id; /* in host_local.parked; of a front: of the call it speaks for */
+    bool going_on;   /* parked: the functions of the questions run, not the handler */
+    struct owl_list park_node;
     bool fronting;              /* this call is the front of a parked one */
     struct owl_call *front;     /* parked: the retry through which it speaks; counted */
     struct owl_park_word *word; /* front: the texts of its failure */
     pthread_mutex_t lock;       /* the rest, front and meta.progress_token */
     double last_progress;
+    unsigned notes; /* messages to the client that are on their way to the reactor */
     void (*on_cancel)(owl_call *call, void *data);
     void *on_cancel_data;
     bool cancelled;
+    pthread_mutex_t cancelling; /* held while on_cancel runs */
 };
 
 /* ---- life ---- */
@@ -170,15 +179,17 @@ struct owl_call_init {
     enum owl_rev rev;
     struct owl_session *session;     /* the call takes a reference of its own; may be NULL */
     const struct owl_method *method; /* NULL: unknown */
-    const void *scope;
+    uint64_t scope;                  /* never used again for another client */
 };
 /* A new call at its first step, on the reactor. NULL without memory. */
 OWL_NODISCARD struct owl_call *owl_call_new(const struct owl_call_init *init);
 /* Run steps until one suspends or the call has ended: the call may be gone afterwards. */
 void owl_call_run(struct owl_call *c);
-/* The call is going to wait: it can be cancelled by its id from now on and, with @p deadline, times out.
+/* The id names this call from now on: it can be cancelled by it. Before a handler has the arena.
  * @errors OWL_EEXISTS (the id is in use), OWL_ENOMEM. */
-OWL_NODISCARD int owl_call_wait(struct owl_call *c, bool deadline);
+OWL_NODISCARD int owl_call_claim_id(struct owl_call *c);
+/* The call is going to wait, for @p ms at most (0: for ever): what it holds only while it is quick is let go. */
+void owl_call_wait(struct owl_call *c, uint64_t ms);
 /* Its id no longer names the call. */
 void owl_call_forget_id(struct owl_call *c);
 /* A method that suspended has its result now; on the reactor. False if the call was ended before. */
@@ -190,8 +201,8 @@ void owl_call_resume(struct owl_call *c);
 bool owl_call_end(struct owl_call *c, int error, bool answer);
 /* End every call of the reactor with that error. */
 void owl_host_end_calls(struct owl_host_local *l, int error);
-/* End the call of that session (or sink) with that raw id, if it runs here. */
-void owl_host_cancel(struct owl_host_local *l, const void *scope, owl_str id);
+/* End the call with that raw id in that scope, if it runs here. */
+void owl_host_cancel(struct owl_host_local *l, uint64_t scope, owl_str id);
 
 /* ---- for steps and methods ---- */
 
@@ -215,6 +226,15 @@ const char *owl_call_trace_id(struct owl_call *c);
 
 /* The one setter of the step; traces. */
 void owl_call__goto(struct owl_call *c, const struct owl_step *step);
+/* The handler of run @p run (the state when it began) has returned on another thread. */
+void owl_call__returned(struct owl_call *c, unsigned run, int status);
+/* The reactor moves the state from one of the states of @p from (bits) to @p to. False if it was in none of them. */
+bool owl_call__move(struct owl_call *c, unsigned from, enum owl_call_state to);
+static inline enum owl_call_state owl_call__state(const struct owl_call *c)
+{
+    return (enum owl_call_state)(atomic_load_explicit(&c->state, memory_order_acquire) %
+                                 OWL_CALL__RUN);
+}
 extern const struct owl_step owl_steps[];
 enum {
 #define OWL_STEP_ROW(sym, text) OWL_STEP_##sym,

@@ -14,11 +14,6 @@
 
 enum { MAX_PARKED = 1000 }; /* of one reactor */
 
-static struct owl_map *parked(struct owl_call *c)
-{
-    return &owl_host_local(c->host, c->reactor)->parked;
-}
-
 /* ---- to the front ---- */
 
 /* What a parked call has to say; its texts follow. */
@@ -36,7 +31,7 @@ static void on_word(struct owl_reactor *r, struct owl_msg *m)
     (void)r;
     struct owl_park_word *w = OWL_CONTAINER(m, struct owl_park_word, msg);
     struct owl_call *f = w->front;
-    if (atomic_load(&f->state) == OWL_CALL_RUNNING) {
+    if (owl_call__state(f) == OWL_CALL_RUNNING) {
         owl_result_replace(&f->result);
         owl_buf_puts(&f->result.list, w->members);
         owl_buf_puts(&f->result.meta, w->meta);
@@ -127,12 +122,19 @@ static int tell(struct owl_call *c, owl_str members)
     return 0;
 }
 
+static void end_parked(struct owl_call *c, int error)
+{
+    bool ended = owl_call_end(c, error, false);
+    OWL_ASSERT(ended); /* it is asking: nobody but its reactor completes it */
+}
+
 static int park(struct owl_call *c)
 {
     char id[80], hex[33];
-    struct owl_map *map = parked(c);
-    if (map->n >= MAX_PARKED)
-        return -OWL_ELIMIT;
+    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    struct owl_map *map = &l->parked;
+    if (map->n >= MAX_PARKED) /* nobody may lock the others out: the oldest gives way */
+        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ELIMIT);
     if (owl_random_hex(hex, 16) != 0)
         return -OWL_EIO;
     int n = snprintf(id, sizeof id, "%u-%s", owl_reactor_index(c->reactor), hex);
@@ -145,6 +147,7 @@ static int park(struct owl_call *c)
         c->park_id = (owl_str){NULL, 0};
         return rc;
     }
+    owl_list_add(&l->park_order, &c->park_node);
     char payload[128];
     n = snprintf(payload, sizeof payload, "{\"park\":\"%s\"}", id);
     struct owl_buf members;
@@ -155,14 +158,13 @@ static int park(struct owl_call *c)
 
 enum owl_verdict owl_park_step(struct owl_call *c)
 {
-    atomic_store(&c->state, OWL_CALL_RUNNING); /* it can be ended while it waits */
-    owl_call_forget_id(c);                     /* its request is answered: the id is free again */
+    owl_call_forget_id(c); /* its request is answered: the id is free again, for good */
+    c->scope = 0;
     int rc = park(c);
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
-    atomic_store(&c->deadline_ms, owl_now_ms() + OWL_ASK_TTL_MS);
-    owl_timer_start(c->reactor, &c->deadline, OWL_ASK_TTL_MS);
+    owl_call_wait(c, OWL_ASK_TTL_MS);
     return OWL_SUSPEND;
 }
 
@@ -171,20 +173,15 @@ void owl_park_drop(struct owl_call *c)
     if (c->fronting)
         return;
     if (c->park_id.p)
-        owl_map_del(parked(c), c->park_id);
+        owl_map_del(&owl_host_local(c->host, c->reactor)->parked, c->park_id);
+    owl_list_del(&c->park_node);
     c->park_id = (owl_str){NULL, 0};
 }
 
 void owl_park_end_all(struct owl_host_local *l)
 {
-    owl_str key;
-    void *call;
-    for (size_t i = 0; l->parked.n > 0; i = 0) { /* ending one changes the map */
-        if (!owl_map_next(&l->parked, &i, &key, &call))
-            return;
-        bool ended = owl_call_end(call, OWL_ECLOSED, false);
-        OWL_ASSERT(ended); /* a parked call is running: nobody completes it but its reactor */
-    }
+    while (!owl_list_empty(&l->park_order))
+        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ECLOSED);
 }
 
 /* ---- the retry ---- */
@@ -212,10 +209,8 @@ static void attach(struct owl_call *c, struct owl_call *front)
     owl_park_drop(c);
     int rc = 0;
     owl_str responses = owl_rpc_param(&front->msg, "inputResponses");
-    if (owl_span_is_object(responses)) {
-        char *copy = owl_arena_dup(c->arena, responses);
-        rc = copy ? owl_ask__take(c, (owl_str){copy, responses.n}) : -OWL_ENOMEM;
-    }
+    if (owl_span_is_object(responses))
+        rc = owl_ask__take(c, responses);
     if (rc != 0) {
         owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
         owl_call_resume(c);
@@ -276,8 +271,8 @@ static int visit(struct owl_call *front, owl_str id, bool leave)
 static void on_front_cancelled(owl_call *front, void *data)
 {
     (void)data;
-    OWL_IGNORE(
-        visit(front, front->park_id, true)); /* no memory: the parked call's deadline ends it */
+    /* no memory: the parked call's deadline ends it */
+    OWL_IGNORE(visit(front, front->park_id, true));
 }
 
 enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal)
@@ -285,12 +280,13 @@ enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal)
     owl_str id;
     int rc = owl_json_decode(front->arena, literal, &id);
     if (rc == 0)
-        rc = owl_call_wait(front, true);
+        rc = owl_call_claim_id(front);
     if (rc == 0)
         rc = owl_call_on_cancel(front, on_front_cancelled, NULL);
     if (rc == 0) {
         front->park_id = id;
         front->fronting = true;
+        owl_call_wait(front, front->host->timeout_ms);
         rc = visit(front, id, false);
     }
     if (rc == 0)

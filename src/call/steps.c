@@ -31,22 +31,42 @@ static enum owl_verdict run_resolve(struct owl_call *c)
     return c->method->resolve ? c->method->resolve(c) : OWL_NEXT;
 }
 
+static uint64_t time_left(const struct owl_call *c)
+{
+    uint64_t now = owl_now_ms(), at = atomic_load(&c->deadline_ms);
+    return at > now ? at - now : 1;
+}
+
+static enum owl_verdict refuse_id(struct owl_call *c, int rc)
+{
+    if (rc == -OWL_EEXISTS)
+        return owl_call_set_failure(c, OWL_EREQUEST, "id %.*s is in use by a request that runs",
+                                    (int)c->msg.id.n, c->msg.id.p);
+    return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+}
+
 static enum owl_verdict run_admit(struct owl_call *c)
 {
     if (!c->item)
         return OWL_NEXT;
     c->admitted = true;
-    return c->host->policy->admit(c->host->policy_self, c);
+    enum owl_verdict v = c->host->policy->admit(c->host->policy_self, c);
+    if (v != OWL_SUSPEND)
+        return v;
+    int rc = owl_call_claim_id(c);
+    if (rc != 0)
+        return refuse_id(c, rc);
+    owl_call_wait(c, time_left(c));
+    return OWL_SUSPEND;
 }
 
 static void run_on_worker(struct owl_work *w)
 {
     struct owl_call *c = OWL_CONTAINER(w, struct owl_call, work);
-    int rc = 0;
-    if (atomic_load(&c->state) == OWL_CALL_RUNNING)
-        rc = c->going_on ? owl_ask_continue(c) : c->handler(c, c->handler_data);
-    if (rc != OWL_LATER)
-        OWL_IGNORE(owl_call_finish(c, rc)); /* -OWL_EDONE: cancelled, or finished by hand */
+    unsigned run = atomic_load(&c->state);
+    if (run % OWL_CALL__RUN == OWL_CALL_RUNNING)
+        owl_call__returned(c, run,
+                           c->going_on ? owl_ask_continue(c) : c->handler(c, c->handler_data));
     owl_call_unref(c);
 }
 
@@ -63,20 +83,17 @@ static enum owl_verdict start_worker(struct owl_call *c)
                                 (int)c->name.n, c->name.p);
 }
 
-/* The handler has returned @p rc on the reactor. */
-static enum owl_verdict finish_inline(struct owl_call *c, int rc)
+/* Runs the handler on the reactor. */
+static enum owl_verdict run_inline(struct owl_call *c)
 {
-    int running = OWL_CALL_RUNNING;
-    if (rc == OWL_LATER)
-        return OWL_NEXT;
-    if (!atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_FINISHED))
-        return OWL_NEXT; /* finished by hand: the post is under way */
+    unsigned run = atomic_load(&c->state);
+    int rc = c->handler(c, c->handler_data);
+    if (rc == OWL_LATER || !atomic_compare_exchange_strong(
+                               &c->state, &run, run - OWL_CALL_RUNNING + OWL_CALL_FINISHED))
+        return OWL_NEXT; /* later, or finished by hand: a post ends the wait */
     c->status = rc;
     c->returned = true;
-    if (rc == 0 && c->result.rc == 0 && !c->failure.error)
-        return OWL_FINISH;
-    owl_call__goto(c, &owl_steps[OWL_STEP_await]);
-    return OWL_NEXT;
+    return rc == 0 && c->result.rc == 0 && !c->failure.error ? OWL_FINISH : OWL_NEXT;
 }
 
 /* What the handler will read, parsed while the reactor still has the arena. */
@@ -101,19 +118,21 @@ static enum owl_verdict run_invoke(struct owl_call *c)
     enum owl_verdict v = parse_input(c);
     if (v != OWL_NEXT)
         return v;
+    int rc = owl_call_claim_id(c); /* the handler has the arena from now on */
+    if (rc != 0) {
+        v = refuse_id(c, rc);
+        c->failure.of_tool = false;
+        return v;
+    }
     c->returned = false;
     if ((c->handler_flags & OWL_INLINE) && !c->going_on) {
-        v = finish_inline(c, c->handler(c, c->handler_data));
-        if (c->returned)
-            return v;
+        v = run_inline(c);
+        if (!c->returned)
+            owl_call_wait(c, time_left(c));
+        return v;
     }
-    int rc = owl_call_wait(c, true);
-    if (rc == -OWL_EEXISTS)
-        return owl_call_set_failure(c, OWL_EREQUEST, "id %.*s is in use by a request that runs",
-                                    (int)c->msg.id.n, c->msg.id.p);
-    if (rc != 0)
-        return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
-    return (c->handler_flags & OWL_INLINE) && !c->going_on ? OWL_NEXT : start_worker(c);
+    owl_call_wait(c, time_left(c));
+    return start_worker(c);
 }
 
 /* Run twice: when the wait begins, and when the finisher's post has arrived. */
@@ -140,6 +159,9 @@ static enum owl_verdict run_await(struct owl_call *c)
 
 static enum owl_verdict run_settle(struct owl_call *c)
 {
+    /* From here on its end is decided: nobody may finish or end it any more. */
+    OWL_IGNORE(
+        owl_call__move(c, 1u << OWL_CALL_RUNNING | 1u << OWL_CALL_ASKING, OWL_CALL_FINISHED));
     if (!c->admitted)
         return OWL_NEXT;
     c->admitted = false;
@@ -183,6 +205,7 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
 
 static enum owl_verdict run_reply(struct owl_call *c)
 {
+    owl_ask_drop(c);
     if (c->front)
         owl_park_reply(c);
     if (!c->sink)
@@ -191,7 +214,7 @@ static enum owl_verdict run_reply(struct owl_call *c)
     owl_buf_reset(out);
     int status = 200;
     int rc = 0;
-    if (c->silent)
+    if (c->end_error && c->silent)
         status = 202;
     else if (c->end_error || c->failure.error)
         status = write_failure(c, out, c->end_error);
@@ -221,9 +244,6 @@ static enum owl_verdict run_end(struct owl_call *c)
     c->pin = NULL;
     owl_list_del(&c->node);
     l->n_calls--;
-    int running =
-        OWL_CALL_RUNNING; /* a method answered by itself: nobody may end or finish it now */
-    atomic_compare_exchange_strong(&c->state, &running, OWL_CALL_ENDED);
     owl_call_unref(c);
     if (l->n_calls == 0 && l->on_idle)
         l->on_idle(l);

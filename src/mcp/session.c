@@ -38,6 +38,8 @@ struct owl_session {
     atomic_bool initialized, ended;
     enum owl_rev rev;
     unsigned owner;
+    uint64_t serial;
+    size_t uri_bytes; /* of all uris; under lock */
     pthread_mutex_t lock;
     struct owl_map uris;              /* uri → its copy; under lock */
     owl_str client_caps, client_info; /* within text */
@@ -101,8 +103,10 @@ struct owl_session *owl_session_new(const struct owl_session_init *init)
     atomic_init(&s->level, OWL_LEVEL_INFO);
     atomic_init(&s->initialized, false);
     atomic_init(&s->ended, false);
+    static _Atomic uint64_t serials;
     s->rev = init->rev;
     s->owner = init->owner;
+    s->serial = atomic_fetch_add(&serials, 1) + 1;
     char *p = s->text;
     s->client_caps = copy_text(&p, init->client_caps);
     s->client_info = copy_text(&p, init->client_info);
@@ -182,6 +186,16 @@ bool owl_session_ended(const struct owl_session *s)
     return atomic_load(&s->ended);
 }
 
+uint64_t owl_session_serial(const struct owl_session *s)
+{
+    return s->serial;
+}
+
+bool owl_session_held(const struct owl_session *s)
+{
+    return atomic_load(&s->holds) > 0;
+}
+
 void owl_session_hold(struct owl_session *s)
 {
     atomic_fetch_add(&s->holds, 1u);
@@ -200,7 +214,7 @@ static int add_uri(struct owl_session *s, owl_str uri)
 {
     if (owl_map_get(&s->uris, uri))
         return 0;
-    if (s->uris.n >= SUBSCRIPTIONS)
+    if (s->uris.n >= SUBSCRIPTIONS || s->uri_bytes + uri.n > OWL_SESSION_URIS_BYTES)
         return -OWL_ELIMIT;
     char *copy = owl_strndup(uri.p, uri.n);
     if (!copy)
@@ -208,6 +222,8 @@ static int add_uri(struct owl_session *s, owl_str uri)
     int rc = owl_map_put(&s->uris, (owl_str){copy, uri.n}, copy, NULL);
     if (rc != 0)
         owl_free(copy);
+    else
+        s->uri_bytes += uri.n;
     return rc;
 }
 
@@ -225,6 +241,7 @@ void owl_session_unsubscribe(struct owl_session *s, owl_str uri)
 {
     pthread_mutex_lock(&s->lock);
     void *copy = owl_map_del(&s->uris, uri);
+    s->uri_bytes -= copy ? uri.n : 0;
     pthread_mutex_unlock(&s->lock);
     owl_free(copy);
 }

@@ -9,7 +9,11 @@
 
 #include "mcp/model.h"
 
-enum { OWL_SESSION_URI_BYTES = 8192 };
+enum {
+    OWL_SESSION_URI_BYTES = 8192,
+    OWL_SESSION_URIS_BYTES = 256 * 1024,
+    OWL_SESSION_CLIENT_BYTES = 64 * 1024 /* capabilities and clientInfo together */
+};
 
 struct owl_session;
 struct owl_sessions;
@@ -39,8 +43,11 @@ owl_level owl_session_log_level(const struct owl_session *s);
 void owl_session_set_log_level(struct owl_session *s, owl_level level);
 bool owl_session_ended(const struct owl_session *s);
 
-/* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES:
- * OWL_ELIMIT). Twice is once. @errors OWL_ELIMIT, OWL_ENOMEM. */
+/* A number that no other session of this process ever has; not 0. */
+uint64_t owl_session_serial(const struct owl_session *s);
+
+/* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES, together
+ * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. @errors OWL_ELIMIT, OWL_ENOMEM. */
 OWL_NODISCARD int owl_session_subscribe(struct owl_session *s, owl_str uri);
 void owl_session_unsubscribe(struct owl_session *s, owl_str uri);
 bool owl_session_subscribed(struct owl_session *s, owl_str uri);
@@ -64,6 +71,7 @@ uint64_t owl_session_stream(const struct owl_session *s);
 /* A session in use (a stream is open) does not expire: */
 void owl_session_hold(struct owl_session *s);
 void owl_session_release(struct owl_session *s);
+bool owl_session_held(const struct owl_session *s);
 /* End those that were idle too long at monotonic @p now_ms; how many. Looks at each session
  * once, a few at a time. */
 size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms);

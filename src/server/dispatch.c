@@ -97,7 +97,7 @@ static int check_modern(struct entry *e)
 struct cancel {
     struct owl_msg msg;
     struct owl_host *host;
-    const void *scope;
+    uint64_t scope;
     size_t n;
     char id[];
 };
@@ -148,15 +148,18 @@ static enum owl_dispatched take_notification(struct entry *e)
 static int take_response(struct entry *e)
 {
     struct owl_inbound *in = e->in;
+    owl_str id = e->msg.id;
+    e->msg.id = (owl_str){NULL, 0}; /* it is an id of ours: a refusal must not name it */
     e->status = in->session_state == OWL_SESSION_UNKNOWN ? 404 : 400;
     if (in->session_state == OWL_SESSION_UNKNOWN)
         return owl_fail(&e->err, OWL_ENOTFOUND, "session not found: initialize again");
-    if (!in->session)
+    if (!in->session && in->front->http)
         return owl_fail(&e->err, OWL_EREQUEST,
                         "a response, but nothing was asked: responses belong to a session");
+    e->msg.id = id;
     if (!owl_ask_answer(&in->front->server->host, in->session, &e->msg))
         OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch",
-                "nobody waits for response %.*s", (int)e->msg.id.n, e->msg.id.p ? e->msg.id.p : "");
+                "nobody waits for response %.*s", (int)id.n, id.p ? id.p : "");
     return 0;
 }
 
@@ -174,7 +177,8 @@ static int start_call(struct entry *e, struct owl_call **ret)
         .rev = e->class.rev,
         .session = legacy ? in->session : NULL,
         .method = e->method,
-        .scope = in->scope,
+        /* A modern client cancels over HTTP by closing its stream. */
+        .scope = legacy || !in->front->http ? in->scope : 0,
     };
     struct owl_call *c = owl_call_new(&init);
     if (!c) {
@@ -207,6 +211,13 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
         take_notification(e);
         return 0;
     }
+    if (owl_server_local(s, in->front->reactor)->draining) {
+        e->status = 503;
+        return owl_fail(&e->err, OWL_ECLOSED, NULL);
+    }
+    if (in->in_batch && e->class.era == OWL_ERA_MODERN)
+        return owl_fail(&e->err, OWL_EREQUEST, "%s has no batches: send one message at a time",
+                        owl_rev_name(e->class.rev));
     e->method = owl_map_get(&s->methods, e->msg.method);
     if (e->class.era == OWL_ERA_MODERN && (rc = check_modern(e)) != 0)
         return rc;
@@ -255,17 +266,22 @@ static void batch_done(struct batch *b)
         return;
     if (b->out.n) {
         owl_buf_putc(&b->out, ']');
-        if (b->out.rc == 0)
-            b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), 200);
+        if (b->out.rc != 0) {
+            owl_buf_reset(&b->out);
+            owl_rpc_error(&b->out, (owl_str){NULL, 0}, -32603,
+                          OWL_STR("the answers to the batch are too large together"),
+                          (owl_str){NULL, 0});
+        }
+        b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), 200);
     }
     owl_buf_done(&b->out);
     owl_free(b);
 }
 
-static void batch_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
+static int batch_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
 {
     struct batch *b = OWL_CONTAINER(sink, struct batch, front.sink);
-    b->outer->sink.ops->send(&b->outer->sink, c, message);
+    return b->outer->sink.ops->send(&b->outer->sink, c, message);
 }
 
 static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
@@ -287,6 +303,7 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
     int status;
     owl_buf_init(&out, 64 * 1024);
     one.front = &b->front;
+    one.in_batch = true;
     one.arena = owl_arena_new(0);
     char *copy = one.arena ? owl_arena_dup(one.arena, text) : NULL;
     enum owl_dispatched d = OWL_DISPATCH_REFUSED;
@@ -321,8 +338,11 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array)
     struct batch *b = owl_calloc(1, sizeof *b);
     if (!b)
         return OWL_DISPATCH_ACCEPTED;
-    b->front = *in->front;
-    b->front.sink.ops = &batch_ops;
+    b->front = (struct owl_front){.sink = {&batch_ops},
+                                  .server = in->front->server,
+                                  .reactor = in->front->reactor,
+                                  .http = in->front->http,
+                                  .can_send = in->front->can_send};
     b->outer = in->front;
     owl_buf_init(&b->out, in->front->server->host.max_result_bytes);
     b->left = count_members(array) + 1; /* ours, so that it stays until all have begun */
@@ -360,7 +380,5 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
         d = dispatch_batch(in, in->text);
     else
         d = dispatch_one(in, in->text, &tape, ret_call, out, status);
-    owl_arena_free(in->arena);
-    in->arena = NULL;
     return d;
 }

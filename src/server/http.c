@@ -23,6 +23,7 @@ struct exchange {
     struct owl_call *call;
     struct owl_session *opened; /* made by this `initialize`: counted until the answer */
     bool streaming;
+    bool only_stream; /* the client accepts no JSON */
 };
 
 /* ---- the headers that matter ---- */
@@ -109,26 +110,43 @@ static int write_event(struct owl_http_req *req, owl_str message)
     return rc;
 }
 
-static void exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
+static int exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
 {
     struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
     (void)c;
-    if (!x->req || !x->front.can_send)
-        return;
+    if (!x->req)
+        return -OWL_ECLOSED;
+    if (!x->front.can_send)
+        return -OWL_ESTATE;
     if (!x->streaming)
         owl_http_stream_begin(x->req, OWL_STR(""));
     x->streaming = true;
-    OWL_IGNORE(
-        write_event(x->req, message)); /* a reader that is too slow is dropped: `gone` follows */
+    int rc = write_event(x->req, message);
+    return rc == -OWL_ELIMIT ? 0 : rc; /* a reader that is too slow is dropped: `gone` follows */
+}
+
+/* The header that names the session which this `initialize` has made, or nothing. */
+static owl_str session_header(const struct exchange *x, char *buf, size_t size)
+{
+    if (!x->opened)
+        return OWL_STR("");
+    owl_str id = owl_session_id(x->opened);
+    int n = snprintf(buf, size, "Mcp-Session-Id: %.*s\r\n", (int)id.n, id.p);
+    return (owl_str){buf, (size_t)n};
 }
 
 static void exchange_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
 {
+    char header[128];
     struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
     struct owl_http_req *req = x->req;
     (void)c;
     x->req = NULL;
     x->call = NULL;
+    if (req && x->only_stream && !x->streaming && message.n && status == 200) {
+        owl_http_stream_begin(req, session_header(x, header, sizeof header));
+        x->streaming = true;
+    }
     if (req && x->streaming) {
         if (message.n)
             OWL_IGNORE(write_event(req, message)); /* as above */
@@ -136,13 +154,8 @@ static void exchange_respond(struct owl_sink *sink, struct owl_call *c, owl_str 
     } else if (req && !message.n) {
         reply_status(req, status, OWL_STR(""));
     } else if (req) {
-        char header[128];
-        struct owl_http_reply r = {status, "application/json", OWL_STR(""), message};
-        if (x->opened) {
-            owl_str id = owl_session_id(x->opened);
-            int n = snprintf(header, sizeof header, "Mcp-Session-Id: %.*s\r\n", (int)id.n, id.p);
-            r.headers = (owl_str){header, (size_t)n};
-        }
+        struct owl_http_reply r = {status, "application/json",
+                                   session_header(x, header, sizeof header), message};
         owl_http_reply(req, &r);
     }
     owl_session_aunref(x->opened);
@@ -178,10 +191,10 @@ static void exchange_gone(struct hook *h)
 {
     struct exchange *x = OWL_CONTAINER(h, struct exchange, hook);
     struct owl_call *c = x->call;
-    x->req = NULL;
-    if (c && c->codec->era == OWL_ERA_MODERN)
-        OWL_IGNORE(
-            owl_call_end(c, OWL_ECANCELLED, false)); /* just completed: its answer is dropped */
+    x->req = NULL; /* Nor can a question be answered whose stream has gone. */
+    if (c && (c->codec->era == OWL_ERA_MODERN || c->n_asked))
+        /* just completed: its answer is dropped */
+        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }
 
 /* ---- POST ---- */
@@ -264,19 +277,20 @@ static void on_post(struct owl_server *s, struct owl_http_req *req, const struct
                                   .http = true,
                                   .can_send = accept.stream};
     x->req = req;
+    x->only_stream = !accept.json;
     in.front = &x->front;
     owl_http_set_user(req, x);
     find_session(s, h->session, &in);
-    in.scope = in.session;
+    in.scope = in.session ? owl_session_serial(in.session) : 0;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;
     int status = 400;
-    /* The call may be over, and the exchange with it, when this returns; unless it was refused or accepted: then there
-     * was no call, and the arena has gone with the exchange. */
+    /* If a call took the arena, it may be over when this returns, and the exchange with it. */
     enum owl_dispatched d = owl_dispatch(&in, &x->call, out, &status);
     if (d == OWL_DISPATCH_REFUSED)
         reply_json(req, status, owl_buf_str(out));
     else if (d == OWL_DISPATCH_ACCEPTED)
         reply_status(req, 202, OWL_STR(""));
+    owl_arena_free(in.arena);
     owl_session_aunref(in.session);
 }
 
@@ -304,8 +318,8 @@ static void stream_gone(struct hook *h)
 static void stream_send(struct owl_sub *sub, owl_str message)
 {
     struct stream *st = OWL_CONTAINER(sub, struct stream, sub);
-    OWL_IGNORE(
-        write_event(st->req, message)); /* a reader that is too slow is dropped: `gone` follows */
+    /* a reader that is too slow is dropped: `gone` follows */
+    OWL_IGNORE(write_event(st->req, message));
 }
 
 static void stream_end(struct owl_sub *sub)
@@ -349,12 +363,14 @@ static void on_get(struct owl_server *s, struct owl_http_req *req, const struct 
     st->sub.send = stream_send;
     st->sub.end = stream_end;
     st->sub.stream = owl_session_open_stream(session);
+    bool replaces = owl_session_held(session);
     owl_session_hold(session);
     owl_http_set_user(req, st);
     owl_subs_add(s, owl_http_reactor(req), &st->sub);
     owl_http_stream_begin(req, OWL_STR(""));
     OWL_IGNORE(owl_http_stream_write(req, OWL_STR(":\n\n"))); /* headers go out now */
-    owl_subs_prune(s); /* a stream that this one replaces ends */
+    if (replaces)
+        owl_subs_prune(s); /* the stream that was there ends */
 }
 
 static void on_delete(struct owl_server *s, struct owl_http_req *req, const struct heads *h)
@@ -363,8 +379,9 @@ static void on_delete(struct owl_server *s, struct owl_http_req *req, const stru
     if (!session)
         return;
     OWL_IGNORE(owl_sessions_end(s->sessions, owl_session_id(session))); /* ended twice is ended */
+    if (owl_session_held(session))
+        owl_subs_prune(s);
     owl_session_aunref(session);
-    owl_subs_prune(s);
     reply_status(req, 200, OWL_STR(""));
 }
 
@@ -397,7 +414,7 @@ static void on_request(void *user, struct owl_http_req *req)
         reply_error(s, req, 403, "requests from this Origin are not allowed");
     else if (!owl_str_is(v->path, "/mcp"))
         reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
-    else if (owl_server_local(s, owl_http_reactor(req))->draining)
+    else if (v->method != OWL_HTTP_POST && owl_server_local(s, owl_http_reactor(req))->draining)
         reply_error(s, req, 503, "the server is stopping; try again");
     else
         route(s, req, &h);

@@ -47,6 +47,12 @@ static enum owl_verdict run(struct owl_call *c)
                                     !asked.p                    ? "protocolVersion"
                                     : !owl_span_is_object(caps) ? "capabilities, an object"
                                                                 : "clientInfo, an object");
+    if (caps.n + info.n > OWL_SESSION_CLIENT_BYTES)
+        return owl_call_set_failure(c, OWL_EPARAMS,
+                                    "capabilities and clientInfo are longer than %d bytes",
+                                    (int)OWL_SESSION_CLIENT_BYTES);
+    if (c->session && !OWL_CONTAINER(c->sink, struct owl_front, sink)->http)
+        return owl_call_set_failure(c, OWL_EREQUEST, "this connection is initialized already");
     struct owl_session_init init = {
         .rev = owl_mcp_negotiate(owl_server_of(c)->revs, asked),
         .client_caps = caps,

@@ -35,8 +35,8 @@ static enum owl_verdict resolve(struct owl_call *c)
     c->result.mime_type = item->mime_type;
     owl_result_reset(&c->result);
     if (item->text.p)
-        OWL_IGNORE(
-            owl_result_textn(c, item->text.p, item->text.n)); /* its error is kept in the result */
+        /* its error is kept in the result */
+        OWL_IGNORE(owl_result_textn(c, item->text.p, item->text.n));
     return OWL_NEXT;
 }
 

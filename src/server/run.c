@@ -3,7 +3,7 @@
  * Stopping, in order, each reactor on its own: no new connections, streams end, running calls get GRACE_MS and are then
  * ended with a retryable error; when the last call has ended, connections get a moment to send what is queued, and are
  * closed. The last reactor to get there stops the runtime. */
-#include <unistd.h>
+#include <sched.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include "call/ask.h"
 #include "server/server.h"
 
-enum { GRACE_MS = 4000, LINGER_MS = 900, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
+enum { GRACE_MS = 4000, AGAIN_MS = 200, LINGER_MS = 400, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
 
 /* ---- where to serve ---- */
 
@@ -26,10 +26,12 @@ int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
     if (!a)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     memcpy(a->text, address, n);
+    pthread_mutex_lock(&s->lock);
     struct owl_address **end = &s->addresses;
     while (*end)
         end = &(*end)->next;
     *end = a;
+    pthread_mutex_unlock(&s->lock);
     return 0;
 }
 
@@ -51,10 +53,14 @@ int owl_server_port(const owl_server *s)
 
 /* ---- stopping, on each reactor ---- */
 
-static void on_wake_closed(uv_handle_t *h)
+/* owl_server_stop() may be on its way in another thread: the handle goes when nobody is. */
+static void close_wake(struct owl_server *s)
 {
-    struct owl_server *s = h->data;
-    atomic_store(&s->wake_open, false);
+    if (!atomic_exchange(&s->wake_open, false))
+        return;
+    while (atomic_load(&s->wakers) > 0)
+        sched_yield();
+    uv_close((uv_handle_t *)&s->wake, NULL);
 }
 
 static void reactor_ended(struct owl_server_local *l)
@@ -67,7 +73,7 @@ static void reactor_ended(struct owl_server_local *l)
     if (owl_reactor_index(l->reactor) == 0) {
         owl_stdio_peer_close(s);
         owl_timer_stop(&s->sweep);
-        uv_close((uv_handle_t *)&s->wake, on_wake_closed);
+        close_wake(s);
     }
     if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->host.runtime))
         owl_runtime_stop(s->host.runtime);
@@ -97,6 +103,8 @@ static void on_idle(struct owl_host_local *h)
 static void on_grace_over(struct owl_timer *t)
 {
     struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
+    /* One that was just finishing may be asking its client now: look again until all have gone. */
+    owl_timer_start(l->reactor, t, AGAIN_MS);
     owl_host_end_calls(owl_host_local(&l->server->host, l->reactor), OWL_ECLOSED);
 }
 
@@ -144,8 +152,10 @@ static void on_wake(uv_async_t *h)
 void owl_server_stop(owl_server *s)
 {
     atomic_store(&s->stop_asked, true);
+    atomic_fetch_add(&s->wakers, 1);
     if (atomic_load(&s->wake_open))
         uv_async_send(&s->wake); /* safe in a signal handler */
+    atomic_fetch_sub(&s->wakers, 1);
 }
 
 /* ---- starting ---- */
@@ -236,8 +246,7 @@ static void undo_start(struct owl_server *s)
         owl_listener_free(a->listener);
         a->listener = NULL;
     }
-    if (atomic_load(&s->wake_open))
-        uv_close((uv_handle_t *)&s->wake, on_wake_closed);
+    close_wake(s);
     owl_stdio_peer_close(s);
     if (s->host.runtime) {
         owl_runtime_stop(s->host.runtime);
@@ -317,8 +326,10 @@ int owl_server_fd(owl_server *s, owl_error *reterr)
     if (atomic_load(&s->phase) == OWL_PHASE_NEW) {
         s->embedded = true;
         int rc = start(s, reterr);
-        if (rc != 0)
+        if (rc != 0) {
+            s->embedded = false;
             return rc;
+        }
     }
     if (!s->embedded)
         return owl_fail(reterr, OWL_ESTATE, "the server runs on threads of its own");

@@ -40,8 +40,8 @@ static int read_options(const owl_server_options *in, owl_server_options *ret, o
         return owl_fail(reterr, OWL_EINVAL, "options.name is missing");
     if (!ret->version || !*ret->version)
         return owl_fail(reterr, OWL_EINVAL, "options.version is missing");
-    if (ret->reactors > 256 || ret->workers > 4096)
-        return owl_fail(reterr, OWL_EINVAL, "options: at most 256 reactors and 4096 workers");
+    if (ret->reactors > 256 || ret->workers > 1024)
+        return owl_fail(reterr, OWL_EINVAL, "options: at most 256 reactors and 1024 workers");
     return 0;
 }
 
@@ -237,8 +237,10 @@ static int put_item(struct owl_server *s, struct owl_item *item, owl_error *rete
         owl_item_aunref(item);
         return owl_fail(reterr, -rc, NULL);
     }
-    rc = owl_server_publish(s, change_of(kind));
-    return rc == 0 ? 0 : owl_fail(reterr, -rc, NULL);
+    /* It is registered, whatever happens now: without memory clients see it with the next change. */
+    if (owl_server_publish(s, change_of(kind)) != 0)
+        OWL_LOG(&s->log, OWL_LEVEL_ERROR, "registry", "out of memory: a change is not visible yet");
+    return 0;
 }
 
 int owl_server_add_tool(owl_server *s, const owl_tool *tool, owl_error *reterr)

@@ -31,13 +31,14 @@ struct owl_front {
 /* One message or batch from a peer, with what the transport knows of it. */
 struct owl_inbound {
     struct owl_front *front;
-    struct owl_arena *arena; /* holds text; taken by owl_dispatch() */
+    struct owl_arena
+        *arena; /* holds text; NULL afterwards if a call took it, otherwise still the caller's */
     owl_str text;
     owl_str version, method, name; /* HTTP headers, or absent */
     struct owl_session *session;   /* borrowed; NULL if none or unknown */
     enum owl_session_state session_state;
-    const void *scope; /* within which ids name calls; NULL: cancelled by other means */
-    bool allow_batch;
+    uint64_t scope; /* within which ids of legacy requests (stdio: of all) name calls; 0: nowhere */
+    bool allow_batch, in_batch;
 };
 
 enum owl_dispatched {
@@ -141,6 +142,7 @@ struct owl_server {
     atomic_uint n_ended; /* reactors that have nothing left to do */
     uv_async_t wake;     /* on reactor 0: owl_server_stop() from a signal handler */
     atomic_bool wake_open, stop_asked;
+    atomic_uint wakers;     /* threads within owl_server_stop() */
     struct owl_timer sweep; /* on reactor 0: expired sessions */
     struct owl_timer tell;  /* on reactor 0: debounced changes */
     atomic_uint changed;

@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "server/server.h"
 
+enum { SCOPE = -1, FLUSH_MS = 400, MAX_UNREAD = 4 * 1024 * 1024 };
+
 struct owl_stdio_peer {
     struct owl_front front;
     struct owl_stdio *io;
@@ -21,10 +23,17 @@ static void peer_write(struct owl_stdio_peer *p, owl_str message)
         OWL_IGNORE(owl_stdio_write(p->io, message)); /* a broken pipe is reported as end of input */
 }
 
-static void peer_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
+/* A client that does not read gets no more notifications; answers and questions wait for it. */
+static int peer_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
 {
+    struct owl_stdio_peer *p = OWL_CONTAINER(sink, struct owl_stdio_peer, front.sink);
     (void)c;
-    peer_write(OWL_CONTAINER(sink, struct owl_stdio_peer, front.sink), message);
+    if (!p->io)
+        return -OWL_ECLOSED;
+    if (owl_stdio_queued(p->io) > MAX_UNREAD)
+        return -OWL_ELIMIT;
+    peer_write(p, message);
+    return 0;
 }
 
 static void peer_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
@@ -40,7 +49,8 @@ static const struct owl_sink_ops peer_ops = {.send = peer_send, .respond = peer_
 
 static void sub_send(struct owl_sub *sub, owl_str message)
 {
-    peer_write(OWL_CONTAINER(sub, struct owl_stdio_peer, sub), message);
+    struct owl_stdio_peer *p = OWL_CONTAINER(sub, struct owl_stdio_peer, sub);
+    OWL_IGNORE(peer_send(&p->front.sink, NULL, message)); /* not told: it reads too slowly */
 }
 
 static void sub_end(struct owl_sub *sub)
@@ -68,7 +78,7 @@ static void on_line(void *user, owl_str line)
     struct owl_inbound in = {.front = &p->front,
                              .session = p->session,
                              .session_state = p->session ? OWL_SESSION_KNOWN : OWL_SESSION_NONE,
-                             .scope = p,
+                             .scope = (uint64_t)SCOPE, /* one client: its ids name its calls */
                              .allow_batch = !p->session};
     if (owl_str_trim(line).n == 0)
         return; /* white space between messages harms nobody */
@@ -84,6 +94,7 @@ static void on_line(void *user, owl_str line)
     int status;
     if (owl_dispatch(&in, NULL, &p->out, &status) == OWL_DISPATCH_REFUSED)
         peer_write(p, owl_buf_str(&p->out));
+    owl_arena_free(in.arena);
 }
 
 static void on_overlong(void *user)
@@ -148,6 +159,6 @@ void owl_stdio_peer_close(struct owl_server *s)
         return;
     s->stdio = NULL;
     owl_subs_remove(&p->sub);
-    owl_stdio_close(p->io, 1000, on_closed);
+    owl_stdio_close(p->io, FLUSH_MS, on_closed);
     p->io = NULL;
 }

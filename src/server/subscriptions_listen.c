@@ -26,7 +26,7 @@ static void sub_send(struct owl_sub *sub, owl_str message)
 {
     struct owl_call *c = sub->call;
     if (c->sink)
-        c->sink->ops->send(c->sink, c, message);
+        OWL_IGNORE(c->sink->ops->send(c->sink, c, message)); /* it is being dropped: fine */
 }
 
 static void put_id(struct owl_buf *b, struct owl_call *c)
@@ -131,7 +131,7 @@ static enum owl_verdict run(struct owl_call *c)
         v = read_uris(c, l, owl_span_get(filter, "resourceSubscriptions"));
     if (v != OWL_NEXT)
         return v;
-    int rc = owl_call_wait(c, false);
+    int rc = owl_call_claim_id(c);
     if (rc == 0)
         rc = owl_call_on_cancel(c, on_cancel, l);
     if (rc != 0)
@@ -139,6 +139,7 @@ static enum owl_verdict run(struct owl_call *c)
     l->sub.call = c;
     l->sub.send = sub_send;
     l->sub.end = sub_end;
+    owl_call_wait(c, 0);
     owl_subs_add(owl_server_of(c), c->reactor, &l->sub);
     acknowledge(c, l);
     return OWL_SUSPEND;

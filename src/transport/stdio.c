@@ -244,6 +244,11 @@ static int enqueue(struct owl_stdio *s, owl_str line)
     return 0;
 }
 
+size_t owl_stdio_queued(const struct owl_stdio *s)
+{
+    return s->queue.n - s->sent;
+}
+
 int owl_stdio_write(struct owl_stdio *s, owl_str line)
 {
     owl_reactor_assert(s->reactor);

@@ -31,6 +31,8 @@ OWL_NODISCARD int owl_stdio_open(struct owl_reactor *r, const struct owl_stdio_o
 OWL_NODISCARD int owl_stdio_read(struct owl_stdio *s);
 /* Write one line; the newline is added. @p line has none. -OWL_ECLOSED, -OWL_ENOMEM. */
 int owl_stdio_write(struct owl_stdio *s, owl_str line);
+/* Bytes that wait to be written. */
+size_t owl_stdio_queued(const struct owl_stdio *s);
 /* Flush what is queued (at most @p flush_ms), close, free, then call @p done (may be NULL). */
 void owl_stdio_close(struct owl_stdio *s, unsigned flush_ms, void (*done)(void *user));
 

@@ -121,7 +121,9 @@ TEST(a_completion_sends_a_hundred_values_and_counts_the_rest, "")
         assert_int_equal(owl_result_completion(&c, "v"), 0);
     owl_str got;
     assert_int_equal(owl_result_close(&c.result, &got), 0);
-    char *text = strndup(got.p, got.n);
+    char *text = calloc(1, got.n + 1);
+    assert_non_null(text);
+    memcpy(text, got.p, got.n);
     size_t n = 0;
     for (const char *p = text; (p = strstr(p, "\"v\"")); p++)
         n++;

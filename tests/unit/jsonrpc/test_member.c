@@ -17,8 +17,8 @@ static void assert_str(owl_str got, const char *want)
 TEST(members_are_found_in_any_order_with_their_spelling, "")
 {
     owl_str m[3];
-    assert_true(
-        owl_members(OWL_STR(" { \"d\" : [1, NULL, 2] ,\"x\":{\"a\":1},\"a\":1.50 }"), names, 3, m));
+    assert_true(owl_members(OWL_STR(" { \"d\" : [1, NULL, 2] ,\"x\":{\"a\":1},\"a\":1.50 }"), NULL,
+                            names, 3, m));
     assert_str(m[0], "1.50");
     assert_null(m[1].p);
     assert_str(m[2], "[1, 2]");
@@ -27,7 +27,8 @@ TEST(members_are_found_in_any_order_with_their_spelling, "")
 TEST(keys_spelled_with_escapes_are_found, "")
 {
     owl_str m[3];
-    assert_true(owl_members(OWL_STR("{\"\\u0062c\":2,\"\\u0061\":1,\"\\u0064d\":3}"), names, 3, m));
+    assert_true(
+        owl_members(OWL_STR("{\"\\u0062c\":2,\"\\u0061\":1,\"\\u0064d\":3}"), NULL, names, 3, m));
     assert_str(m[0], "1");
     assert_str(m[1], "2");
     assert_null(m[2].p);

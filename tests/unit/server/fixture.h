@@ -387,11 +387,21 @@ static inline msg *http_next(struct http *h)
     }
 }
 
-/* Whether something can be read within @p ms: a message, or the end. */
+/* Whether a message or the end of the stream comes within @p ms; comments do not count. */
 static inline bool http_ready(struct http *h, int ms)
 {
-    struct pollfd p = {.fd = h->fd, .events = POLLIN};
-    return h->raw.n > 0 || (h->body.n > 0 && strstr(h->body.p, "\n\n")) || poll(&p, 1, ms) > 0;
+    for (;;) {
+        char *end = h->body.n ? strstr(h->body.p, "\n\n") : NULL;
+        struct pollfd p = {.fd = h->fd, .events = POLLIN};
+        if (end && h->body.p[0] != ':')
+            return true;
+        if (end)
+            bytes_drop(&h->body, (size_t)(end - h->body.p) + 2);
+        else if (!h->raw.n && poll(&p, 1, ms) <= 0)
+            return false;
+        else if (!http_piece(h))
+            return true;
+    }
 }
 
 #define POST_HEADERS \

@@ -287,7 +287,7 @@ TEST(a_call_that_waits_for_an_answer_can_be_cancelled, "")
     }
 }
 
-static owl_call *kept;
+static _Atomic(owl_call *) kept;
 
 static int ask_and_keep(owl_call *c, void *data)
 {
@@ -416,7 +416,7 @@ static char *sealed(const void *secret, const char *payload, uint64_t ttl_ms)
     assert_int_equal(owl_state_key_init(&k, secret), 0);
     owl_buf_init(&b, 1 << 16);
     assert_int_equal(owl_state_seal(&k, &bind, owl_str_of(payload), ttl_ms, &b), 0);
-    char *text = strndup(b.p, b.n);
+    char *text = text_of("%.*s", (int)b.n, b.p);
     owl_buf_done(&b);
     return text;
 }

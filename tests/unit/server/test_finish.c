@@ -3,7 +3,7 @@
 #include "unit/server/fixture.h"
 
 static atomic_int entered, cancelled, freed;
-static owl_call *kept[64];
+static _Atomic(owl_call *) kept[64];
 static atomic_int n_kept;
 
 static void keep(owl_call *c)
@@ -386,7 +386,7 @@ TEST(a_tool_that_takes_too_long_is_ended_at_its_deadline, "")
     assert_int_equal(atomic_load(&cancelled), 2);
 }
 
-static int64_t remaining;
+static atomic_llong remaining;
 
 static int tell_remaining(owl_call *c, void *data)
 {
