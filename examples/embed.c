@@ -4,6 +4,10 @@
  * that everything happens on the main thread and the counter needs no lock.
  *
  * usage: embed [--port N]      then e.g. `hello-server` shows how to call a tool */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* timerfd */
+#endif
+
 #include <owlclaw/owlclaw.h>
 
 #include <errno.h>
@@ -29,7 +33,7 @@ static void on_signal(int signo)
 
 static int ticks(owl_call *call, void *data)
 {
-    const struct program *p = data;
+    const struct program *p = (const struct program *)data;
     return owl_result_textf(call, "%lu", p->ticks);
 }
 

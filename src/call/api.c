@@ -135,9 +135,9 @@ int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void
 
 /* ---- telling the client ---- */
 
-static int tell(owl_call *c, owl_str message)
+static int tell(owl_call *c, owl_str message, double progress)
 {
-    int rc = owl_call_send(c, message);
+    int rc = owl_call_send_progress(c, message, progress);
     return rc == -OWL_ESTATE ? 0 : rc; /* a client that takes no messages does not want to know */
 }
 
@@ -172,9 +172,19 @@ int owl_call_progress(owl_call *c, double progress, double total, const char *me
     }
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
-    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b));
+    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), progress);
     owl_buf_done(&b);
     return rc;
+}
+
+/* Whether a message of this level is to be sent: 1, 0 (nobody wants it) or an error. */
+static int wants_log(owl_call *c, owl_level level)
+{
+    if ((int)level < OWL_LEVEL_DEBUG || (int)level > OWL_LEVEL_EMERGENCY)
+        return -OWL_EINVAL;
+    if ((int)level < atomic_load(&c->log_level))
+        return 0;
+    return owl_call_cancelled(c) ? -OWL_EDONE : 1;
 }
 
 static int send_log(owl_call *c, owl_level level, const char *logger, owl_str data)
@@ -191,7 +201,7 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
     owl_buf_puts(&b, data);
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
-    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b));
+    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), (double)NAN);
     owl_buf_done(&b);
     return rc;
 }
@@ -199,12 +209,11 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
 int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const char *json,
                       size_t len)
 {
-    if ((int)level < atomic_load(&c->log_level))
-        return 0;
-    if (owl_call_cancelled(c))
-        return -OWL_EDONE;
+    int rc = wants_log(c, level);
+    if (rc != 1)
+        return rc;
     owl_str text = len == OWL_NTS ? owl_str_of(json) : (owl_str){json, len};
-    int rc = owl_json_scan(text, 64, NULL);
+    rc = owl_json_scan(text, 64, NULL);
     if (rc != 0)
         return rc;
     struct owl_buf data;
@@ -217,10 +226,9 @@ int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const ch
 
 int owl_call_logf(owl_call *c, owl_level level, const char *logger, const char *fmt, ...)
 {
-    if ((int)level < atomic_load(&c->log_level))
-        return 0;
-    if (owl_call_cancelled(c))
-        return -OWL_EDONE;
+    int rc = wants_log(c, level);
+    if (rc != 1)
+        return rc;
     char text[2048];
     va_list ap;
     va_start(ap, fmt);

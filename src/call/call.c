@@ -4,6 +4,7 @@
  * `state`, then a post) and letting go (an atomic count). */
 #include "call/call.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -116,7 +117,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     pthread_mutex_init(&c->cancelling, NULL);
     owl_list_init(&c->park_node);
     c->step = &owl_steps[0];
-    c->last_progress = -1;
+    c->last_progress = c->told = -1;
     owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->host->max_result_bytes);
     owl_list_add(&l->calls, &c->node);
     l->n_calls++;
@@ -416,9 +417,20 @@ enum { MAX_NOTES = 1000 }; /* of one call, beyond which a chatty handler is not 
 struct note {
     struct owl_msg msg;
     struct owl_call *call;
+    double progress; /* NaN: it is about something else */
     size_t n;
     char text[];
 };
+
+/* On the reactor of @p c, which has a sink. */
+static int deliver(struct owl_call *c, owl_str message, double progress)
+{
+    if (progress <= c->told)
+        return 0;
+    if (progress > c->told)
+        c->told = progress;
+    return c->sink->ops->send(c->sink, c, message);
+}
 
 static void drop_note(struct owl_call *c)
 {
@@ -434,15 +446,15 @@ static void on_note(struct owl_reactor *r, struct owl_msg *m)
     struct owl_call *c = note->call;
     drop_note(c);
     if (c->sink)
-        OWL_IGNORE(c->sink->ops->send(c->sink, c, (owl_str){note->text, note->n})); /* not told */
+        OWL_IGNORE(deliver(c, (owl_str){note->text, note->n}, note->progress)); /* not told */
     owl_call_unref(c);
     owl_free(note);
 }
 
-static int send_to(struct owl_call *c, owl_str message)
+static int send_to(struct owl_call *c, owl_str message, double progress)
 {
     if (owl_reactor_self() == c->reactor)
-        return c->sink ? c->sink->ops->send(c->sink, c, message) : -OWL_ECLOSED;
+        return c->sink ? deliver(c, message, progress) : -OWL_ECLOSED;
     pthread_mutex_lock(&c->lock);
     bool many = c->notes >= MAX_NOTES;
     c->notes += !many;
@@ -456,6 +468,7 @@ static int send_to(struct owl_call *c, owl_str message)
     }
     note->msg.run = on_note;
     note->call = c;
+    note->progress = progress;
     note->n = message.n;
     memcpy(note->text, message.p, message.n);
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
@@ -467,14 +480,19 @@ static int send_to(struct owl_call *c, owl_str message)
     return -OWL_ECLOSED;
 }
 
-int owl_call_send(struct owl_call *c, owl_str message)
+int owl_call_send_progress(struct owl_call *c, owl_str message, double progress)
 {
     pthread_mutex_lock(&c->lock);
     struct owl_call *front = c->front ? owl_call_ref(c->front) : NULL;
     pthread_mutex_unlock(&c->lock);
-    int rc = send_to(front ? front : c, message);
+    int rc = send_to(front ? front : c, message, progress);
     owl_call_unref(front);
     return rc;
+}
+
+int owl_call_send(struct owl_call *c, owl_str message)
+{
+    return owl_call_send_progress(c, message, (double)NAN);
 }
 
 const char *owl_call_trace_id(struct owl_call *c)

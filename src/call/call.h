@@ -136,6 +136,7 @@ struct owl_call {
     char why[252];                  /* [handler] storage of failure.message */
     char trace_id[33];
     int status;         /* [handler] what it returned */
+    double told; /* the progress that was sent last */
     int end_error;      /* the reactor ended the call with this */
     int end_wanted;     /* … or will, if it is about to ask the client */
     bool silent;        /* … and the client gets no answer */
@@ -221,6 +222,8 @@ bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret);
 char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n);
 /* Send a message about this call to its client; on any thread. @p message is copied. */
 int owl_call_send(struct owl_call *c, owl_str message);
+/* The same for a progress notification: dropped if a later one of another thread has overtaken it. */
+int owl_call_send_progress(struct owl_call *c, owl_str message, double progress);
 /* 32 hex digits: of the client's traceparent, otherwise random. */
 const char *owl_call_trace_id(struct owl_call *c);
 

@@ -324,6 +324,23 @@ int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
     return keep(r, 0);
 }
 
+/* Members of a raw result that are written by the codec. */
+static bool is_of_codec(const owl_call *c, owl_str key)
+{
+    bool hints = c->method && (c->method->flags & OWL_M_CACHEABLE) &&
+                 c->codec->era == OWL_ERA_MODERN;
+    return owl_str_is(key, "resultType") ||
+           (hints && (owl_str_is(key, "ttlMs") || owl_str_is(key, "cacheScope")));
+}
+
+static void put_raw_meta(struct owl_result *r, owl_str object)
+{
+    struct owl_span_iter it = owl_span_iter(object);
+    for (struct owl_span s; owl_span_next(&it, &s);)
+        if (!owl_str_is(s.key, "io.modelcontextprotocol/serverInfo")) /* the codec's, too */
+            put_meta(r, (owl_str){s.key.p - 1, s.key.n + 2}, s.value);
+}
+
 int owl_result_raw(owl_call *c, const char *json, size_t len)
 {
     struct owl_result *r = &c->result;
@@ -334,18 +351,16 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
     owl_result_replace(r);
     struct owl_span_iter it = owl_span_iter(text);
     for (struct owl_span s; owl_span_next(&it, &s);) {
-        owl_str quoted = {s.key.p - 1, s.key.n + 2};
-        if (owl_str_is(s.key, "resultType"))
-            continue; /* the codec's business */
-        if (owl_str_is(s.key, "_meta") && owl_span_is_object(s.value)) {
-            struct owl_span_iter inner = owl_span_iter(s.value);
-            for (struct owl_span m; owl_span_next(&inner, &m);)
-                put_meta(r, (owl_str){m.key.p - 1, m.key.n + 2}, m.value);
+        bool meta = owl_str_is(s.key, "_meta");
+        if (meta && !owl_span_is_object(s.value))
+            return keep(r, -OWL_EINVAL);
+        if (meta)
+            put_raw_meta(r, s.value);
+        if (meta || is_of_codec(c, s.key))
             continue;
-        }
         if (r->list.n)
             owl_buf_putc(&r->list, ',');
-        owl_buf_puts(&r->list, quoted);
+        owl_buf_puts(&r->list, (owl_str){s.key.p - 1, s.key.n + 2});
         owl_buf_putc(&r->list, ':');
         owl_json_compact(&r->list, s.value);
     }

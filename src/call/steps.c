@@ -148,9 +148,12 @@ static enum owl_verdict run_await(struct owl_call *c)
         OWL_IGNORE(owl_call_require(c, c->missing_capability)); /* records the failure */
         return OWL_FINISH;
     }
-    if (c->status < 0)
-        return owl_call_set_failure(c, c->status == -OWL_EDONE ? OWL_ETOOL : -c->status, "%s",
-                                    owl_err_info(c->status)->text);
+    if (c->status < 0) {
+        int error = c->status == -OWL_EDONE        ? OWL_ETOOL
+                    : c->status < -OWL_EINTERNAL ? OWL_EINTERNAL /* none of ours */
+                                                 : -c->status;
+        return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
+    }
     if (c->result.rc != 0)
         return owl_call_set_failure(c, -c->result.rc, "the result could not be built: %s",
                                     owl_err_info(c->result.rc)->text);

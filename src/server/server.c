@@ -42,6 +42,8 @@ static int read_options(const owl_server_options *in, owl_server_options *ret, o
         return owl_fail(reterr, OWL_EINVAL, "options.version is missing");
     if (ret->reactors > 256 || ret->workers > 1024)
         return owl_fail(reterr, OWL_EINVAL, "options: at most 256 reactors and 1024 workers");
+    if (ret->log_level > OWL_LEVEL_EMERGENCY)
+        return owl_fail(reterr, OWL_EINVAL, "options.log_level is no owl_level");
     return 0;
 }
 
@@ -302,6 +304,10 @@ static enum owl_verdict resolve_custom(struct owl_call *c)
     /* Every custom method is embedded in its struct owl_custom. */
     const struct owl_custom *m = (const void *)((const char *)c->method -
                                                 offsetof(struct owl_custom, method));
+    char *name = owl_arena_dup(c->arena, owl_str_of(m->name)); /* ends in NUL, unlike the message */
+    if (!name)
+        return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
+    c->name.p = name;
     c->handler = m->handler;
     c->handler_data = m->data;
     c->handler_flags = m->flags;
@@ -353,6 +359,9 @@ int owl_server_add_extension(owl_server *s, const char *id, const char *settings
         return owl_fail(reterr, OWL_EINVAL, "the settings of %s are no JSON object", id);
     if (atomic_load(&s->phase) != OWL_PHASE_NEW)
         return owl_fail(reterr, OWL_ESTATE, "extensions are declared before the start");
+    for (const struct owl_extension *other = s->extensions; other; other = other->next)
+        if (strcmp(other->id, id) == 0)
+            return owl_fail(reterr, OWL_EEXISTS, "the extension %s is declared already", id);
     struct owl_extension *e = owl_calloc(1, sizeof *e);
     struct owl_buf b;
     owl_buf_init(&b, 1 << 20);

@@ -110,6 +110,9 @@ static void tell(struct owl_sub *sub, const struct news *n)
 static void on_news(struct owl_reactor *r, struct owl_msg *m)
 {
     struct news *n = OWL_CONTAINER(m, struct news, msg);
+    struct owl_pin *pin = n->changes ? owl_cell_pin(n->server->host.registry, r) : NULL;
+    if (pin)
+        owl_pin_release(pin); /* a reactor without work lets go of what was removed, too */
     OWL_LIST_EACH (&owl_server_local(n->server, r)->subs, it)
         tell(OWL_CONTAINER(it, struct owl_sub, node), n);
     owl_free(n);

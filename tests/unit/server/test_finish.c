@@ -421,6 +421,30 @@ static int register_late(owl_call *c, void *data)
     return owl_result_text(c, "nobody reads this");
 }
 
+/* Takes its function back before the call is ended. */
+static int register_and_unset(owl_call *c, void *data)
+{
+    if (owl_call_on_cancel(c, count_cancelled, NULL) != 0 ||
+        owl_call_on_cancel(c, NULL, NULL) != 0)
+        abort();
+    return later(c, data);
+}
+
+TEST(a_function_that_was_unset_is_not_called, "")
+{
+    owl_server *s = serving(register_and_unset, 0);
+    server_start(s);
+    struct http h = http_open(s);
+    modern_call(&h, "t", "", "{}", "");
+    assert_true(reaches(&entered, 1));
+    http_close(&h);
+    for (int i = 0; i < WAIT_MS && !owl_call_cancelled(kept[0]); i++)
+        pause_ms(1);
+    is_over(kept[0]);
+    server_end(s);
+    assert_int_equal(atomic_load(&cancelled), 0);
+}
+
 TEST(a_cancellation_that_has_happened_is_told_at_once, "")
 {
     owl_server *s = serving(register_late, 0);

@@ -449,6 +449,7 @@ static const char plugin_source[] =
     "#endif\n";
 
 static char plugin_dir[] = "/tmp/owl-plugin-XXXXXX";
+static bool have_plugin_dir;
 
 /* Compiles the plugin with @p define; its path in static memory. Skips without a compiler. */
 static const char *plugin(const char *define)
@@ -459,8 +460,9 @@ static const char *plugin(const char *define)
         print_message("skipped: the headers are not in the current directory\n");
         skip();
     }
-    if (strchr(plugin_dir, 'X') && !mkdtemp(plugin_dir))
+    if (!have_plugin_dir && !mkdtemp(plugin_dir))
         fail_msg("no directory for the plugin");
+    have_plugin_dir = true;
     snprintf(source, sizeof source, "%s/p.c", plugin_dir);
     snprintf(path, sizeof path, "%s/%s.so", plugin_dir, define);
     FILE *f = fopen(source, "w");
