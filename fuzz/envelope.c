@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc == 0 && walked.method.p) {
         OWL_ASSERT(walked.members.n == taped.members.n);
         struct owl_mcp_meta m1 = {0}, m2 = {0};
-        owl_str raw = owl_rpc_param(&taped, "_meta");
+        owl_str raw = owl_rpc_param(&taped, OWL_STR("_meta"));
         int meta = owl_mcp_meta_read(a, raw, NULL, &m1, NULL);
         OWL_ASSERT(owl_mcp_meta_read(a, raw, &tape, &m2, NULL) == meta);
         OWL_ASSERT(m1.client_caps.p == m2.client_caps.p && m1.log_level.p == m2.log_level.p);

@@ -237,7 +237,7 @@ int owl_call_logf(owl_call *c, owl_level level, const char *logger, const char *
     struct owl_buf data;
     owl_buf_init(&data, 16 * 1024);
     owl_json_quote(&data, owl_str_of(text));
-    int rc = data.rc ? data.rc : send_log(c, level, logger, owl_buf_str(&data));
+    rc = data.rc ? data.rc : send_log(c, level, logger, owl_buf_str(&data));
     owl_buf_done(&data);
     return rc;
 }

@@ -111,7 +111,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
         c->client_caps = init->meta->client_caps;
     }
     atomic_init(&c->log_level, wanted_level(c));
-    atomic_init(&c->deadline_ms, owl_now_ms() + init->host->timeout_ms);
+    atomic_init(&c->deadline_ms, owl_reactor_now(init->reactor) + init->host->timeout_ms);
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->cancelling, NULL);
@@ -383,7 +383,7 @@ struct owl_snapshot *owl_call_registry(struct owl_call *c)
 
 bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret)
 {
-    owl_str literal = owl_rpc_param(&c->msg, key);
+    owl_str literal = owl_rpc_param(&c->msg, owl_str_of(key));
     if (literal.p && !owl_span_is_string(literal)) {
         owl_call_set_failure(c, OWL_EPARAMS, "params.%s must be a string", key);
         return false;

@@ -208,7 +208,7 @@ static void attach(struct owl_call *c, struct owl_call *front)
     owl_call_unref(old);
     owl_park_drop(c);
     int rc = 0;
-    owl_str responses = owl_rpc_param(&front->msg, "inputResponses");
+    owl_str responses = owl_rpc_param(&front->msg, OWL_STR("inputResponses"));
     if (owl_span_is_object(responses))
         rc = owl_ask__take(c, responses);
     if (rc != 0) {

@@ -367,7 +367,7 @@ static inline bool pop(struct scan *s)
 /* ---- the tape ------------------------------------------------------------------------------ */
 
 /* A key at this level is recorded if every level around it is a recorded object too. */
-static inline void record_key(struct scan *s, owl_str key, const char *value)
+static inline void record_key(struct scan *s, owl_str key, bool escaped, const char *value)
 {
     if (!s->tape || s->depth > OWL_TAPE_LEVELS || (s->depth > 1 && !s->open[s->depth - 1]))
         return;
@@ -377,7 +377,7 @@ static inline void record_key(struct scan *s, owl_str key, const char *value)
         return;
     }
     struct owl_tape_entry *e = &s->tape->entries[s->tape->n++];
-    *e = (struct owl_tape_entry){{key, {value, 0}}, s->depth};
+    *e = (struct owl_tape_entry){{key, {value, 0}, escaped}, s->depth};
     s->open[s->depth] = e;
 }
 
@@ -407,7 +407,7 @@ static const char *scan_key(struct scan *s, const char *p)
     if (OWL_UNLIKELY(p == s->end || *p != ':'))
         return unexpected(s, p, "':' after a key");
     const char *value = skip_space(s, p + 1);
-    record_key(s, (owl_str){from, n}, value);
+    record_key(s, (owl_str){from, n}, escaped, value);
     return value;
 }
 

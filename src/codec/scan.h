@@ -17,6 +17,7 @@ enum { OWL_JSON_DEPTH = 128 };
 struct owl_span {
     owl_str key;   /* as written between its quotes, escapes and all */
     owl_str value; /* as written, without surrounding white space */
+    bool escaped;  /* the key holds escapes */
 };
 
 /* Proves that @p text is one JSON value. On failure the error names the byte ("byte 17: …").
@@ -52,16 +53,11 @@ struct owl_span_iter {
 struct owl_span_iter owl_span_iter(owl_str proved_text);
 bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret);
 
-/* Whether the key of a span, as written, decodes to @p name. */
-bool owl_span__key_escaped(owl_str key, owl_str name);
-static inline bool owl_span_key_is(owl_str key, owl_str name)
+/* Whether the key of a span decodes to @p name. */
+bool owl_span__escaped_key_is(const struct owl_span *s, owl_str name);
+static inline bool owl_span_key_is(const struct owl_span *s, owl_str name)
 {
-    /* An escape is longer than what it stands for: a key that is shorter than the name is another. */
-    if (key.n < name.n || name.n == 0)
-        return key.n == name.n;
-    if (key.n == name.n && key.p[0] == name.p[0])
-        return memcmp(key.p, name.p, key.n) == 0 && !memchr(key.p, '\\', key.n);
-    return key.n > name.n && owl_span__key_escaped(key, name);
+    return OWL_LIKELY(!s->escaped) ? owl_str_eq(s->key, name) : owl_span__escaped_key_is(s, name);
 }
 /* The value of the member @p key (an escaped spelling in the source is found too), or {NULL,0}. */
 owl_str owl_span_get(owl_str proved_object, const char *key);

@@ -73,13 +73,13 @@ bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret)
         p = skip_space(skip_space(p, it->end) + 1, it->end);
     }
     it->p = skip_value(p, it->end);
-    *ret = (struct owl_span){key, {p, (size_t)(it->p - p)}};
+    *ret = (struct owl_span){key, {p, (size_t)(it->p - p)}, key.p && memchr(key.p, '\\', key.n)};
     return true;
 }
 
-bool owl_span__key_escaped(owl_str key, owl_str name)
+bool owl_span__escaped_key_is(const struct owl_span *s, owl_str name)
 {
-    return memchr(key.p, '\\', key.n) && owl_text__equals(key, name);
+    return owl_text__equals(s->key, name);
 }
 
 owl_str owl_span_get(owl_str proved_object, const char *key)
@@ -88,7 +88,7 @@ owl_str owl_span_get(owl_str proved_object, const char *key)
     struct owl_span_iter it = owl_span_iter(proved_object);
     struct owl_span s;
     while (it.object && owl_span_next(&it, &s)) {
-        if (owl_span_key_is(s.key, wanted))
+        if (owl_span_key_is(&s, wanted))
             return s.value;
     }
     return (owl_str){NULL, 0};

@@ -5,6 +5,10 @@
 
 #include "base/base.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define OWL_TEXT__ONES UINT64_C(0x0101010101010101)
 #define OWL_TEXT__TOPS UINT64_C(0x8080808080808080)
 
@@ -42,6 +46,18 @@ static inline bool owl_text__plain(char c)
 /* The first byte that is not plain, or @p end. */
 static inline const char *owl_text__plain_run(const char *p, const char *end)
 {
+#ifdef __SSE2__
+    for (; end - p >= 16; p += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+        /* As signed bytes, controls and everything but ASCII are below a blank. */
+        __m128i odd = _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(' ')),
+                                   _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                                                _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+        int marks = _mm_movemask_epi8(odd);
+        if (marks)
+            return p + __builtin_ctz((unsigned)marks);
+    }
+#endif
     while (end - p >= 8) {
         uint64_t v = owl_text__load(p);
         /* A borrow out of a byte spoils the marks above it only, hence the first mark is exact. */

@@ -102,11 +102,10 @@ static int read_response(owl_str proved, const owl_str m[MEMBERS], struct owl_rp
     return 0;
 }
 
-owl_str owl_rpc_param(const struct owl_rpc_msg *msg, const char *name)
+owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name)
 {
-    owl_str wanted = owl_str_of(name);
     for (size_t i = 0; i < msg->members.n; i++) {
-        if (owl_span_key_is(msg->members.p[i].key, wanted))
+        if (owl_span_key_is(&msg->members.p[i], name))
             return msg->members.p[i].value;
     }
     return (owl_str){NULL, 0};

@@ -38,7 +38,7 @@ OWL_NODISCARD int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct
                                struct owl_rpc_msg *ret, owl_error *reterr);
 
 /* The raw value of a member of params, or {NULL,0}. */
-owl_str owl_rpc_param(const struct owl_rpc_msg *msg, const char *name);
+owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name);
 
 /* ---- writing: whole messages on one line, without newline ---- */
 

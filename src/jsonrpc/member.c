@@ -41,7 +41,7 @@ static const struct owl_span *reel_next(struct reel *r)
 static bool take(const struct owl_span *s, const owl_str *names, size_t n, owl_str *ret)
 {
     for (size_t i = 0; i < n; i++) {
-        if (owl_span_key_is(s->key, names[i])) {
+        if (owl_span_key_is(s, names[i])) {
             ret[i] = s->value;
             return true;
         }

@@ -150,7 +150,7 @@ static int take_annotation(struct walk *w, owl_str value)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
-static bool is_one_of(owl_str key, const owl_str *names, size_t n)
+static bool is_one_of(const struct owl_span *key, const owl_str *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (owl_span_key_is(key, names[i]))
@@ -159,13 +159,13 @@ static bool is_one_of(owl_str key, const owl_str *names, size_t n)
     return false;
 }
 
-static bool holds_data(owl_str keyword)
+static bool holds_data(const struct owl_span *keyword)
 {
     static const owl_str names[] = {{"const", 5}, {"default", 7}, {"enum", 4}, {"examples", 8}};
     return is_one_of(keyword, names, OWL_COUNT(names));
 }
 
-static bool holds_schemas(owl_str keyword)
+static bool holds_schemas(const struct owl_span *keyword)
 {
     static const owl_str names[] = {
         {"properties", 10},       {"$defs", 5},        {"patternProperties", 17},
@@ -180,13 +180,13 @@ static int visit(struct walk *w, const struct owl_span *s)
     const struct frame *top = &w->frames[w->n_frames - 1];
     struct frame f = {.shape = SCHEMA, .text = s->value, .key = s->key};
     if (top->shape == SCHEMA) {
-        if (owl_span_key_is(s->key, OWL_STR(ANNOTATION)))
+        if (owl_span_key_is(s, OWL_STR(ANNOTATION)))
             return take_annotation(w, s->value);
-        if (holds_data(s->key))
+        if (holds_data(s))
             return 0;
-        if (holds_schemas(s->key))
+        if (holds_schemas(s))
             f.shape = SCHEMAS;
-        f.plain = top->plain && owl_span_key_is(s->key, OWL_STR("properties"));
+        f.plain = top->plain && owl_span_key_is(s, OWL_STR("properties"));
     } else {
         f.plain = top->plain;
     }

@@ -24,8 +24,8 @@ static struct owl_item *find_ref(struct owl_call *c, owl_str ref, owl_str *ret_n
 
 static enum owl_verdict resolve(struct owl_call *c)
 {
-    owl_str ref = owl_rpc_param(&c->msg, "ref"), name = {NULL, 0};
-    owl_str argument = owl_rpc_param(&c->msg, "argument");
+    owl_str ref = owl_rpc_param(&c->msg, OWL_STR("ref")), name = {NULL, 0};
+    owl_str argument = owl_rpc_param(&c->msg, OWL_STR("argument"));
     if (!owl_span_is_object(ref) || !owl_span_is_object(argument) ||
         !decode_member(c, argument, "name", &c->complete_name) ||
         !decode_member(c, argument, "value", &c->complete_value))
@@ -36,7 +36,7 @@ static enum owl_verdict resolve(struct owl_call *c)
     if (!item)
         return owl_call_set_failure(
             c, OWL_EPARAMS, "params.ref names no prompt or resource template of this server");
-    owl_str context = owl_rpc_param(&c->msg, "context");
+    owl_str context = owl_rpc_param(&c->msg, OWL_STR("context"));
     if (owl_span_is_object(context))
         c->complete_context = owl_span_get(context, "arguments");
     owl_call_set_item(c, item, name);

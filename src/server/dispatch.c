@@ -82,7 +82,7 @@ static int check_modern(struct entry *e)
                                     .method = e->msg.method,
                                     .name_key = name_key};
     if (name_key)
-        mirror.name = owl_rpc_param(&e->msg, name_key);
+        mirror.name = owl_rpc_param(&e->msg, owl_str_of(name_key));
     if (rc == 0 && in->front->http)
         rc = owl_mcp_headers_check(in->arena, &mirror, &e->err);
     if (rc == 0 && e->meta.log_level.p &&
@@ -114,7 +114,7 @@ static void cancel(struct entry *e)
 {
     struct owl_inbound *in = e->in;
     struct owl_host *h = &in->front->server->host;
-    owl_str id = owl_rpc_param(&e->msg, "requestId");
+    owl_str id = owl_rpc_param(&e->msg, OWL_STR("requestId"));
     if (!in->scope || !id.p || id.n > OWL_RPC_ID_BYTES)
         return;
     for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++) {
@@ -202,7 +202,8 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
         return rc;
     if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)
         return take_response(e);
-    rc = owl_mcp_meta_read(in->arena, owl_rpc_param(&e->msg, "_meta"), tape, &e->meta, &e->err);
+    rc = owl_mcp_meta_read(in->arena, owl_rpc_param(&e->msg, OWL_STR("_meta")), tape, &e->meta,
+                           &e->err);
     if (rc == 0)
         rc = classify(e);
     if (rc != 0)

@@ -40,8 +40,8 @@ static enum owl_verdict run(struct owl_call *c)
     owl_error err;
     if (!owl_call_param_str(c, "protocolVersion", &asked))
         return OWL_FINISH;
-    owl_str caps = owl_rpc_param(&c->msg, "capabilities");
-    owl_str info = owl_rpc_param(&c->msg, "clientInfo");
+    owl_str caps = owl_rpc_param(&c->msg, OWL_STR("capabilities"));
+    owl_str info = owl_rpc_param(&c->msg, OWL_STR("clientInfo"));
     if (!asked.p || !owl_span_is_object(caps) || !owl_span_is_object(info))
         return owl_call_set_failure(c, OWL_EPARAMS, "initialize needs params.%s",
                                     !asked.p                    ? "protocolVersion"

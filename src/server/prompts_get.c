@@ -32,7 +32,7 @@ static enum owl_verdict resolve(struct owl_call *c)
     struct owl_item *prompt = owl_snapshot_find(owl_call_registry(c), OWL_KIND_PROMPT, name);
     if (!prompt)
         return owl_call_set_failure(c, OWL_ENOTFOUND, "unknown prompt: %.*s", (int)name.n, name.p);
-    c->arguments = owl_rpc_param(&c->msg, "arguments");
+    c->arguments = owl_rpc_param(&c->msg, OWL_STR("arguments"));
     enum owl_verdict v = check_arguments(c, prompt);
     if (v != OWL_NEXT)
         return v;

@@ -79,7 +79,7 @@ static enum owl_verdict read_uris(struct owl_call *c, struct listen *l, owl_str 
 }
 
 /* The subset of the filter that is honoured: what this server can tell. */
-static void acknowledge(struct owl_call *c, struct listen *l)
+static int acknowledge(struct owl_call *c, struct listen *l)
 {
     struct owl_buf b;
     owl_buf_init(&b, 4 << 20);
@@ -104,14 +104,14 @@ static void acknowledge(struct owl_call *c, struct listen *l)
     }
     owl_buf_putz(&b, "}}");
     owl_rpc_end(&b);
-    if (b.rc == 0)
-        sub_send(&l->sub, owl_buf_str(&b));
+    int rc = b.rc ? b.rc : c->sink->ops->send(c->sink, c, owl_buf_str(&b));
     owl_buf_done(&b);
+    return rc;
 }
 
 static enum owl_verdict run(struct owl_call *c)
 {
-    owl_str filter = owl_rpc_param(&c->msg, "notifications");
+    owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
     struct listen *l = owl_arena_zalloc(c->arena, sizeof *l);
     if (!owl_span_is_object(filter))
         return owl_call_set_failure(c, OWL_EPARAMS,
@@ -141,8 +141,11 @@ static enum owl_verdict run(struct owl_call *c)
     l->sub.end = sub_end;
     owl_call_wait(c, 0);
     owl_subs_add(owl_server_of(c), c->reactor, &l->sub);
-    acknowledge(c, l);
-    return OWL_SUSPEND;
+    rc = acknowledge(c, l);
+    if (rc == 0)
+        return OWL_SUSPEND;
+    owl_subs_remove(&l->sub);
+    return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
 }
 
 const struct owl_method owl_method_subscriptions_listen = {

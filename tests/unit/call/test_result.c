@@ -148,8 +148,7 @@ TEST(structured_content_is_also_text_when_there_is_no_content, "")
     make_form(&c, OWL_RESULT_TOOL);
     assert_int_equal(owl_result_text(&c, "t"), 0);
     assert_int_equal(owl_result_structured(&c, "[1,2] and more", 5), 0);
-    closes_as(&c,
-              "\"content\":[{\"type\":\"text\",\"text\":\"t\"}],\"structuredContent\":[1,2]");
+    closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"t\"}],\"structuredContent\":[1,2]");
 }
 
 TEST(legacy_clients_get_structured_objects_only, "")
@@ -190,10 +189,14 @@ TEST(text_that_is_not_utf8_is_replaced, "")
 {
     owl_call c;
     make_form(&c, OWL_RESULT_TOOL);
-    assert_int_equal(owl_result_text(&c, "a\xff" "b"), 0);
+    assert_int_equal(owl_result_text(&c, "a\xff"
+                                         "b"),
+                     0);
     assert_int_equal(owl_result_link(&c, "u:\xfe", "\xc3", NULL, NULL), 0);
-    closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"a\xef\xbf\xbd" "b\"},"
-                  "{\"type\":\"resource_link\",\"uri\":\"u:\xef\xbf\xbd\",\"name\":\"\xef\xbf\xbd\"}]");
+    closes_as(&c,
+              "\"content\":[{\"type\":\"text\",\"text\":\"a\xef\xbf\xbd"
+              "b\"},"
+              "{\"type\":\"resource_link\",\"uri\":\"u:\xef\xbf\xbd\",\"name\":\"\xef\xbf\xbd\"}]");
     make_form(&c, OWL_RESULT_COMPLETION);
     assert_int_equal(owl_result_completion(&c, "\x80"), 0);
     closes_as(&c, "\"completion\":{\"values\":[\"\xef\xbf\xbd\"],\"total\":1,\"hasMore\":false}");

@@ -228,8 +228,8 @@ static inline void expect_failed(msg *m, const char *part)
 struct http {
     int fd;
     int port;
-    int status;      /* of the last response */
-    char session[80]; /* Mcp-Session-Id that was received, or given by http_join() */
+    int status;       /* of the last response */
+    char session[120]; /* Mcp-Session-Id that was received, or given by http_join() */
     bool legacy;
     bool chunked, events;
     size_t left;       /* of a body that has a length */
@@ -434,8 +434,8 @@ static inline void modern_send(struct http *h, const char *name, const char *tex
 }
 
 /* Sends tools/call; @p more are further members of params ("" for none). */
-static inline void modern_call(struct http *h, const char *tool, const char *more,
-                               const char *caps, const char *meta)
+static inline void modern_call(struct http *h, const char *tool, const char *more, const char *caps,
+                               const char *meta)
 {
     char *params = text_of("\"name\":\"%s\"%s%s", tool, *more ? "," : "", more);
     char *text = modern_text("1", "tools/call", params, caps, meta);
@@ -559,7 +559,7 @@ static inline void legacy_answer(const struct http *h, msg *question, const char
 /* ---- stdio ---- */
 
 struct pipes {
-    int in, out;           /* the client's ends: write, read */
+    int in, out; /* the client's ends: write, read */
     int server_in, server_out;
     struct bytes raw;
 };

@@ -5,7 +5,8 @@
 
 #define ALL "{\"elicitation\":{},\"sampling\":{},\"roots\":{}}"
 #define ACCEPT(name) "{\"action\":\"accept\",\"content\":{\"name\":\"" name "\"}}"
-#define SAMPLE "{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"hi\"}}"
+#define SAMPLE \
+    "{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":\"text\",\"text\":\"hi\"}}"
 
 static const unsigned char key[32] = "0123456789abcdef0123456789abcde";
 static atomic_int runs, cancelled;
@@ -13,17 +14,16 @@ static atomic_int last_rc;
 
 static owl_question form(const char *message)
 {
-    return (owl_question){.size = sizeof(owl_question),
-                          .kind = OWL_ASK_FORM,
-                          .message = message,
-                          .schema = SCHEMA};
+    return (owl_question){
+        .size = sizeof(owl_question), .kind = OWL_ASK_FORM, .message = message, .schema = SCHEMA};
 }
 
 static const char *name_of(const owl_json *answer)
 {
     const char *action = owl_json_get_str(answer, "action", "?");
-    return strcmp(action, "accept") ? action
-                                    : owl_json_get_str(owl_json_get(answer, "content"), "name", "?");
+    return strcmp(action, "accept")
+               ? action
+               : owl_json_get_str(owl_json_get(answer, "content"), "name", "?");
 }
 
 /* One question. */
@@ -46,7 +46,10 @@ static int ask_three(owl_call *c, void *data)
     (void)data;
     atomic_fetch_add(&runs, 1);
     owl_question q = form("Who?"),
-                 s = {.size = sizeof s, .kind = OWL_ASK_SAMPLING, .message = "Say", .system = "sys"},
+                 s = {.size = sizeof s,
+                      .kind = OWL_ASK_SAMPLING,
+                      .message = "Say",
+                      .system = "sys"},
                  r = {.size = sizeof r, .kind = OWL_ASK_ROOTS};
     const owl_json *who, *said, *roots;
     int a = owl_ask(c, "who", &q, &who), b = owl_ask(c, "said", &s, &said),
@@ -81,7 +84,8 @@ static int ask_sampling(owl_call *c, void *data)
     owl_question s = {.size = sizeof s, .kind = OWL_ASK_SAMPLING, .message = "Say"};
     const owl_json *said;
     int rc = owl_ask(c, "said", &s, &said);
-    return rc ? rc : owl_result_text(c, owl_json_get_str(owl_json_get(said, "content"), "text", "?"));
+    return rc ? rc
+              : owl_result_text(c, owl_json_get_str(owl_json_get(said, "content"), "text", "?"));
 }
 
 static void on_cancel(owl_call *c, void *data)
@@ -316,7 +320,6 @@ TEST(a_call_that_waits_for_an_answer_cannot_be_finished, "")
 }
 
 /* ---- modern ---- */
-
 
 /* Sends tools/call with answers and state; the response. */
 static msg *try_call(owl_server *s, const char *tool, const char *args, const char *state,
@@ -637,7 +640,8 @@ static int ask_params(owl_call *c, void *data)
         p = {.size = sizeof p,
              .kind = OWL_ASK_SAMPLING,
              .params_json = " { \"messages\" : [], \"maxTokens\" : 5 } "},
-        u = {.size = sizeof u, .kind = OWL_ASK_URL, .message = "Go", .url = "https://x.y/"};
+                 u = {
+                     .size = sizeof u, .kind = OWL_ASK_URL, .message = "Go", .url = "https://x.y/"};
     const owl_json *answer;
     owl_ask(c, "q", &q, &answer);
     owl_ask(c, "p", &p, &answer);

@@ -35,16 +35,14 @@ static void count_new(void *data)
 TEST(a_call_keeps_the_tool_that_it_began_with, "")
 {
     owl_server *s = server_new(2);
-    add_tool(s, (owl_tool){.name = "t",
-                           .handler = wait_and_say,
-                           .data = old_name,
-                           .free_data = count_old});
+    add_tool(
+        s,
+        (owl_tool){.name = "t", .handler = wait_and_say, .data = old_name, .free_data = count_old});
     server_start(s);
     struct http h = http_open(s);
     modern_call(&h, "t", "", "{}", "");
     assert_true(reaches(&entered, 1));
-    add_tool(s,
-             (owl_tool){.name = "t", .handler = say, .data = new_name, .free_data = count_new});
+    add_tool(s, (owl_tool){.name = "t", .handler = say, .data = new_name, .free_data = count_new});
     expect_str(call(s, "t"), "result/content/0/text", "new");
     assert_int_equal(owl_server_remove_tool(s, "t"), 0);
     assert_int_equal(owl_server_remove_tool(s, "t"), -OWL_ENOTFOUND);
@@ -253,8 +251,7 @@ TEST(only_subscribers_hear_of_a_resource, "")
     owl_server *s = with_one_of_each(4);
     server_start(s);
     struct http a = legacy_open(s, "{}"), b = legacy_open(s, "{}"), ga = open_get(&a),
-                gb = open_get(&b),
-                la = open_listen(s, "{\"resourceSubscriptions\":[\"x:y\"]}"),
+                gb = open_get(&b), la = open_listen(s, "{\"resourceSubscriptions\":[\"x:y\"]}"),
                 lb = open_listen(s, "{\"resourceSubscriptions\":[\"x:other\"]}");
     subscribe(&a, "resources/subscribe", "x:y");
     assert_int_equal(owl_server_resource_updated(s, "x:y"), 0);
@@ -343,10 +340,9 @@ TEST(a_handler_may_change_its_server, "")
 static int look(owl_call *c, void *data)
 {
     (void)data;
-    return owl_result_textf(c, "%s|%s|%s|%s|%d", owl_call_name(c),
-                            owl_call_var(c, "id") ? owl_call_var(c, "id") : "-",
-                            owl_call_var(c, "nope") ? "?" : "-", owl_call_revision(c),
-                            owl_call_params(c) != NULL);
+    return owl_result_textf(
+        c, "%s|%s|%s|%s|%d", owl_call_name(c), owl_call_var(c, "id") ? owl_call_var(c, "id") : "-",
+        owl_call_var(c, "nope") ? "?" : "-", owl_call_revision(c), owl_call_params(c) != NULL);
 }
 
 static int complete(owl_call *c, void *data)
@@ -367,10 +363,9 @@ static int requires(owl_call *c, void *data)
 TEST(a_handler_sees_what_is_asked, "")
 {
     owl_server *s = server_new(1);
-    add_resource(s, (owl_resource){.uri = "db:{id}/row",
-                                   .name = "row",
-                                   .handler = look,
-                                   .complete = complete});
+    add_resource(
+        s,
+        (owl_resource){.uri = "db:{id}/row", .name = "row", .handler = look, .complete = complete});
     add_tool(s, (owl_tool){.name = "t", .handler = look});
     add_tool(s, (owl_tool){.name = "requires", .handler = requires});
     server_start(s);

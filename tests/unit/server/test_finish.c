@@ -201,8 +201,8 @@ TEST(another_thread_finishes_before_or_after_the_handler_has_returned, "")
     for (unsigned flags = 0; flags <= OWL_INLINE; flags++) {
         owl_server *s = server_new(2);
         add_tool(s, (owl_tool){.name = "after", .handler = hand_over, .flags = flags});
-        add_tool(s, (owl_tool){
-                        .name = "before", .handler = hand_over, .data = &wait, .flags = flags});
+        add_tool(s,
+                 (owl_tool){.name = "before", .handler = hand_over, .data = &wait, .flags = flags});
         server_start(s);
         for (int i = 0; i < 20; i++) {
             expect_str(call(s, "after"), "result/content/0/text", "from afar");
@@ -370,10 +370,9 @@ TEST(a_tool_that_takes_too_long_is_ended_at_its_deadline, "")
 {
     owl_server *s = server_new(1);
     add_tool(s, (owl_tool){.name = "t", .handler = later_and_listen, .timeout_ms = 50});
-    add_tool(s, (owl_tool){.name = "i",
-                           .handler = later_and_listen,
-                           .timeout_ms = 50,
-                           .flags = OWL_INLINE});
+    add_tool(s,
+             (owl_tool){
+                 .name = "i", .handler = later_and_listen, .timeout_ms = 50, .flags = OWL_INLINE});
     server_start(s);
     int64_t start = now_ms();
     expect_failed(call(s, "t"), "took too long");
@@ -424,8 +423,7 @@ static int register_late(owl_call *c, void *data)
 /* Takes its function back before the call is ended. */
 static int register_and_unset(owl_call *c, void *data)
 {
-    if (owl_call_on_cancel(c, count_cancelled, NULL) != 0 ||
-        owl_call_on_cancel(c, NULL, NULL) != 0)
+    if (owl_call_on_cancel(c, count_cancelled, NULL) != 0 || owl_call_on_cancel(c, NULL, NULL) != 0)
         abort();
     return later(c, data);
 }

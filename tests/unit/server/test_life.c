@@ -147,7 +147,8 @@ TEST(a_start_that_failed_leaves_a_server_that_can_be_freed, "")
 {
     owl_server *s = server_new(2);
     owl_error e = {0};
-    add_tool(s, (owl_tool){.name = "t", .handler = hello, .data = &freed, .free_data = count_freed});
+    add_tool(s,
+             (owl_tool){.name = "t", .handler = hello, .data = &freed, .free_data = count_freed});
     struct pipes p = pipes_open(s);
     assert_int_equal(owl_server_listen(s, "127.0.0.1:0", &e), 0);
     assert_int_equal(owl_server_listen(s, "0.0.0.0:0", &e), 0);
@@ -249,7 +250,8 @@ TEST(several_servers_live_in_one_program, "")
         server_start(s[i]);
     }
     for (int i = 0; i < SERVERS; i++) {
-        expect_str(call(s[i], i == 3 ? "t3" : "t0"), i == 0 || i == 3 ? "result/content/0/text" : "jsonrpc",
+        expect_str(call(s[i], i == 3 ? "t3" : "t0"),
+                   i == 0 || i == 3 ? "result/content/0/text" : "jsonrpc",
                    i == 0 || i == 3 ? "hello" : "2.0");
         expect_int(call(s[i], "other"), "error/code", -32602);
     }
@@ -441,9 +443,11 @@ static const char plugin_source[] =
     "int something_else(void);\n"
     "int something_else(void) { (void)init; (void)done; return 0; }\n"
     "#elif defined OTHER_ABI\n"
-    "OWL_API const owl_plugin_def owl_plugin = {99, sizeof(owl_plugin_def), \"p\", \"1\", init, done};\n"
+    "OWL_API const owl_plugin_def owl_plugin = {99, sizeof(owl_plugin_def), \"p\", \"1\", init, "
+    "done};\n"
     "#elif defined NO_INIT\n"
-    "OWL_API const owl_plugin_def owl_plugin = {OWL_PLUGIN_ABI, sizeof(owl_plugin_def), \"p\", \"1\", 0, 0};\n"
+    "OWL_API const owl_plugin_def owl_plugin = {OWL_PLUGIN_ABI, sizeof(owl_plugin_def), \"p\", "
+    "\"1\", 0, 0};\n"
     "#else\n"
     "OWL_PLUGIN(\"p\", \"1\", init, done)\n"
     "#endif\n";
@@ -538,8 +542,7 @@ TEST(what_a_plugin_that_failed_has_registered_stays, "")
 {
     owl_server *s = server_new(1);
     owl_error e = {0};
-    assert_int_equal(owl_server_load_plugin(s, plugin("FAILS"), plugin_config(), &e),
-                     -OWL_EDENIED);
+    assert_int_equal(owl_server_load_plugin(s, plugin("FAILS"), plugin_config(), &e), -OWL_EDENIED);
     assert_string_equal(e.message, "not today");
     server_start(s);
     expect_str(call(s, "plugged"), "result/content/0/text", "plugged in");

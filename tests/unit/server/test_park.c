@@ -9,17 +9,16 @@ static _Atomic(owl_call *) kept;
 
 static owl_question form(const char *message)
 {
-    return (owl_question){.size = sizeof(owl_question),
-                          .kind = OWL_ASK_FORM,
-                          .message = message,
-                          .schema = SCHEMA};
+    return (owl_question){
+        .size = sizeof(owl_question), .kind = OWL_ASK_FORM, .message = message, .schema = SCHEMA};
 }
 
 static const char *name_of(const owl_json *answer)
 {
     const char *action = owl_json_get_str(answer, "action", "none");
-    return strcmp(action, "accept") ? action
-                                    : owl_json_get_str(owl_json_get(answer, "content"), "name", "?");
+    return strcmp(action, "accept")
+               ? action
+               : owl_json_get_str(owl_json_get(answer, "content"), "name", "?");
 }
 
 static int say_name(owl_call *c, const owl_json *answer, void *data)
@@ -139,9 +138,9 @@ static owl_server *parking(unsigned reactors, unsigned flags)
                  {"hang", ask_then_hang}, {"tell", ask_then_tell}, {"fail", ask_then_fail}};
     owl_server *s = server_new(reactors);
     for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
-        add_tool(s, (owl_tool){.name = tools[i].name,
-                               .handler = tools[i].fn,
-                               .flags = OWL_PARKED | flags});
+        add_tool(
+            s,
+            (owl_tool){.name = tools[i].name, .handler = tools[i].fn, .flags = OWL_PARKED | flags});
     return s;
 }
 
@@ -469,8 +468,8 @@ TEST(a_retry_may_use_the_id_of_its_request_again, "")
     assert_int_equal(owl_server_start(s, NULL), 0);
     char *one = state_of(pipe_try(&p, "7", "rounds", NULL, NULL));
     char *two = state_of(pipe_try(&p, "7", "rounds", one, "{\"a\":" ACCEPT("1") "}"));
-    expect_str(pipe_try(&p, "7", "rounds", two, "{\"c\":" ACCEPT("2") "}"),
-               "result/content/1/text", "c=2");
+    expect_str(pipe_try(&p, "7", "rounds", two, "{\"c\":" ACCEPT("2") "}"), "result/content/1/text",
+               "c=2");
     free(one);
     free(two);
     server_end(s);
