@@ -130,7 +130,7 @@ TEST(tape_tells_what_a_walk_finds, "")
         struct owl_buf b;
         struct owl_tape tape;
         owl_buf_init(&b, SIZE_MAX);
-        unsigned n = draw(16);
+        unsigned n = draw(60);
         owl_buf_putc(&b, '{');
         for (unsigned k = 0; k < n; k++) {
             owl_buf_printf(&b, "%s\"k%u\":", k ? "," : "", k);
