@@ -497,16 +497,8 @@ int owl_call_send(struct owl_call *c, owl_str message)
 
 const char *owl_call_trace_id(struct owl_call *c)
 {
-    owl_str tp = c->meta.traceparent; /* 00-<32 hex>-<16 hex>-<2 hex> */
-    if (c->trace_id[0])
-        return c->trace_id;
-    if (tp.n == 55 && tp.p[2] == '-' && tp.p[35] == '-') {
-        memcpy(c->trace_id, tp.p + 3, 32);
-        if (strspn(c->trace_id, "0123456789abcdef") == 32)
-            return c->trace_id;
-        memset(c->trace_id, 0, sizeof c->trace_id);
-    }
-    if (owl_random_hex(c->trace_id, 16) != 0)
+    if (!c->trace_id[0] && !owl_trace_id_of(c->meta.traceparent, c->trace_id) &&
+        owl_trace_id_new(c->trace_id) != 0)
         c->trace_id[0] = '\0';
     return c->trace_id;
 }

@@ -21,6 +21,7 @@
 #include "mcp/codec.h"
 #include "mcp/session.h"
 #include "mcp/state.h"
+#include "observe/trace.h"
 #include "reactor/cell.h"
 #include "reactor/timer.h"
 #include "reactor/worker.h"
@@ -134,9 +135,9 @@ struct owl_call {
     struct owl_result result;       /* [handler] */
     struct owl_mcp_failure failure; /* [handler] error != 0: it failed */
     char why[252];                  /* [handler] storage of failure.message */
-    char trace_id[33];
+    char trace_id[OWL_TRACE_ID + 1];
     int status;         /* [handler] what it returned */
-    double told; /* the progress that was sent last */
+    double told;        /* the progress that was sent last */
     int end_error;      /* the reactor ended the call with this */
     int end_wanted;     /* … or will, if it is about to ask the client */
     bool silent;        /* … and the client gets no answer */
