@@ -133,7 +133,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: load PORT CONNECTIONS REQUESTS\n");
         return 2;
     }
-    int port = atoi(argv[1]);
+    int port = (int)strtol(argv[1], NULL, 10);
     unsigned long n = strtoul(argv[2], NULL, 10);
     struct load l = {.to_send = strtoul(argv[3], NULL, 10)};
     l.to_receive = l.to_send;

@@ -244,6 +244,7 @@ int owl_call_logf(owl_call *c, owl_level level, const char *logger, const char *
 
 /* ---- failing ---- */
 
+static int fail(owl_call *c, int rpc_code, const char *fmt, va_list ap) OWL_PRINTF(3, 0);
 static int fail(owl_call *c, int rpc_code, const char *fmt, va_list ap)
 {
     size_t n = 0;

@@ -220,7 +220,8 @@ struct owl_snapshot *owl_call_registry(struct owl_call *c);
 /* A string member of params: decoded, in the arena. Absent, or OWL_EPARAMS recorded if it is no string (then false). */
 bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret);
 /* Text in the call's arena; [handler]. NULL without memory. */
-char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n);
+char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n)
+    OWL_PRINTF(2, 0);
 /* Send a message about this call to its client; on any thread. @p message is copied. */
 int owl_call_send(struct owl_call *c, owl_str message);
 /* The same for a progress notification: dropped if a later one of another thread has overtaken it. */

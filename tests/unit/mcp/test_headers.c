@@ -157,7 +157,9 @@ TEST(mirror_headers_equal_the_body, "")
         owl_error err = {0};
         struct owl_mcp_mirror m = {owl_str_of(mirrors[i].header_method),
                                    owl_str_of(mirrors[i].header_name),
-                                   owl_str_of(mirrors[i].method), mirrors[i].key, {NULL, 0}};
+                                   owl_str_of(mirrors[i].method),
+                                   mirrors[i].key,
+                                   {NULL, 0}};
         if (mirrors[i].key)
             m.name = owl_span_get(owl_str_of(mirrors[i].params), mirrors[i].key);
         int rc = owl_mcp_headers_check(a, &m, &err);

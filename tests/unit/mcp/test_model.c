@@ -83,8 +83,7 @@ TEST(meta_of_a_modern_request_is_read, "")
         "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"c\"},"
         "\"io.modelcontextprotocol/logLevel\":\"debug\",\"progressToken\":\"p\\u0031\","
         "\"traceparent\":\"00-a\",\"other\":1}}");
-    assert_int_equal(read_meta(NULL, params, &m, NULL),
-                     0); /* nothing to decode: no arena */
+    assert_int_equal(read_meta(NULL, params, &m, NULL), 0); /* nothing to decode: no arena */
     assert_str(m.protocol_version, "2026-07-28");
     assert_str(m.client_caps, "{\"roots\":{}}");
     assert_str(m.client_info, "{\"name\":\"c\"}");
@@ -111,23 +110,22 @@ TEST(meta_may_be_absent, "")
 TEST(meta_members_of_the_wrong_type_are_absent, "")
 {
     struct owl_mcp_meta m;
-    assert_int_equal(read_meta(
-                         NULL,
-                         OWL_STR("{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":20260728,"
-                                 "\"io.modelcontextprotocol/clientCapabilities\":[],"
-                                 "\"io.modelcontextprotocol/clientInfo\":\"c\","
-                                 "\"io.modelcontextprotocol/"
-                                 "logLevel\":7,\"progressToken\":1.5,\"traceparent\":null}}"),
-                         &m, NULL),
-                     0);
+    assert_int_equal(
+        read_meta(NULL,
+                  OWL_STR("{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":20260728,"
+                          "\"io.modelcontextprotocol/clientCapabilities\":[],"
+                          "\"io.modelcontextprotocol/clientInfo\":\"c\","
+                          "\"io.modelcontextprotocol/"
+                          "logLevel\":7,\"progressToken\":1.5,\"traceparent\":null}}"),
+                  &m, NULL),
+        0);
     assert_null(m.protocol_version.p);
     assert_null(m.client_caps.p);
     assert_null(m.client_info.p);
     assert_str(m.log_level, "7"); /* the method refuses it */
     assert_null(m.progress_token.p);
     assert_null(m.traceparent.p);
-    assert_int_equal(
-        read_meta(NULL, OWL_STR("{\"_meta\":{\"progressToken\":-9}}"), &m, NULL), 0);
+    assert_int_equal(read_meta(NULL, OWL_STR("{\"_meta\":{\"progressToken\":-9}}"), &m, NULL), 0);
     assert_str(m.progress_token, "-9");
 }
 

@@ -1,4 +1,4 @@
-/* unit/server/fixture.h - servers on loopback and small blocking clients for the tests of the server.
+/* unit/server/fixture.h - servers on loopback and small blocking clients for the server's tests.
  *
  * Every message that arrives is parsed strictly (no duplicate keys) and checked to be JSON-RPC. A
  * client belongs to one thread; whatever takes longer than WAIT_MS fails the test. */
@@ -228,7 +228,7 @@ static inline void expect_failed(msg *m, const char *part)
 struct http {
     int fd;
     int port;
-    int status;       /* of the last response */
+    int status;        /* of the last response */
     char session[120]; /* Mcp-Session-Id that was received, or given by http_join() */
     bool legacy;
     bool chunked, events;

@@ -246,7 +246,7 @@ TEST(clients_are_told_once_of_many_changes, "")
     server_end(s);
 }
 
-TEST(only_subscribers_hear_of_a_resource, "")
+TEST(only_subscribers_hear_of_a_resource, "OR-3.5")
 {
     owl_server *s = with_one_of_each(4);
     server_start(s);

@@ -1,7 +1,7 @@
-/* Requests that meet a server without memory: they are answered, refused or cut off, never lost; nothing
- * leaks; and the server serves again when there is memory.
+/* Requests that meet a server without memory: they are answered, refused or cut off, never lost;
+ * nothing leaks; and the server serves again when there is memory.
  *
- * The server lives in the loop of the test, so that the reactor's allocations are those of this thread. */
+ * The server lives in the loop of the test: the reactor's allocations are those of this thread. */
 #include "base/alloc.h"
 #include "unit/server/fixture.h"
 
