@@ -123,7 +123,7 @@ int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void
     bool now = c->cancelled;
     if (c->on_cancel) {
         rc = -OWL_EEXISTS;
-    } else if (!now) {
+    } else {
         c->on_cancel_data = data;
         c->on_cancel = fn;
     }

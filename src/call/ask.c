@@ -131,11 +131,11 @@ static int write_params(struct owl_call *c, const owl_question *q, struct owl_bu
 /* Copies the members that the caller knows. */
 static int read_question(const owl_question *in, owl_question *ret)
 {
-    if (!in || in->size < offsetof(owl_question, message) || in->size > sizeof *in ||
+    if (!in || in->size < offsetof(owl_question, message) ||
         (unsigned)in->kind >= OWL_COUNT(kinds) || !kinds[in->kind].method)
         return -OWL_EINVAL;
     memset(ret, 0, sizeof *ret);
-    memcpy(ret, in, in->size);
+    memcpy(ret, in, in->size < sizeof *ret ? in->size : sizeof *ret);
     return 0;
 }
 

@@ -39,6 +39,7 @@ void owl_result_reset(struct owl_result *r)
     owl_buf_reset(&r->list);
     owl_buf_reset(&r->extra);
     owl_buf_reset(&r->meta);
+    r->meta_keys = NULL;
     r->n = 0;
     r->assistant = false;
     r->rc = 0;
@@ -299,13 +300,32 @@ int owl_result_structured(owl_call *c, const char *json, size_t len)
     return keep(r, 0);
 }
 
-static void put_meta(struct owl_result *r, owl_str quoted_key, owl_str value)
+struct owl_result_key {
+    struct owl_result_key *next;
+    owl_str quoted;
+};
+
+/* A member of _meta; -OWL_EEXISTS if its key is there, or is the codec's own. */
+static int put_meta(struct owl_result *r, owl_str quoted, owl_str value)
 {
+    if (owl_span_str_eq(quoted, OWL_STR("io.modelcontextprotocol/serverInfo")))
+        return -OWL_EEXISTS;
+    for (const struct owl_result_key *k = r->meta_keys; k; k = k->next) {
+        if (owl_str_eq(k->quoted, quoted))
+            return -OWL_EEXISTS;
+    }
+    struct owl_result_key *key = owl_arena_alloc(r->meta.arena, sizeof *key);
+    char *copy = owl_arena_dup(r->meta.arena, quoted);
+    if (!key || !copy)
+        return -OWL_ENOMEM;
+    *key = (struct owl_result_key){r->meta_keys, {copy, quoted.n}};
+    r->meta_keys = key;
     if (r->meta.n)
         owl_buf_putc(&r->meta, ',');
-    owl_buf_puts(&r->meta, quoted_key);
+    owl_buf_puts(&r->meta, quoted);
     owl_buf_putc(&r->meta, ':');
     owl_json_compact(&r->meta, value);
+    return r->meta.rc;
 }
 
 int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
@@ -320,8 +340,7 @@ int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
     owl_json_quote(&quoted, owl_str_of(key));
     if (quoted.rc != 0)
         return keep(r, quoted.rc);
-    put_meta(r, owl_buf_str(&quoted), text);
-    return keep(r, 0);
+    return keep(r, put_meta(r, owl_buf_str(&quoted), text));
 }
 
 /* Members of a raw result that are written by the codec. */
@@ -333,12 +352,15 @@ static bool is_of_codec(const owl_call *c, owl_str key)
            (hints && (owl_str_is(key, "ttlMs") || owl_str_is(key, "cacheScope")));
 }
 
-static void put_raw_meta(struct owl_result *r, owl_str object)
+static int put_raw_meta(struct owl_result *r, owl_str object)
 {
     struct owl_span_iter it = owl_span_iter(object);
-    for (struct owl_span s; owl_span_next(&it, &s);)
-        if (!owl_str_is(s.key, "io.modelcontextprotocol/serverInfo")) /* the codec's, too */
-            put_meta(r, (owl_str){s.key.p - 1, s.key.n + 2}, s.value);
+    int rc = 0;
+    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);) {
+        rc = put_meta(r, (owl_str){s.key.p - 1, s.key.n + 2}, s.value);
+        rc = rc == -OWL_EEXISTS ? 0 : rc; /* no key is there twice: it is the codec's own */
+    }
+    return rc;
 }
 
 int owl_result_raw(owl_call *c, const char *json, size_t len)
@@ -354,8 +376,8 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
         bool meta = owl_str_is(s.key, "_meta");
         if (meta && !owl_span_is_object(s.value))
             return keep(r, -OWL_EINVAL);
-        if (meta)
-            put_raw_meta(r, s.value);
+        if (meta && (rc = put_raw_meta(r, s.value)) != 0)
+            return keep(r, rc);
         if (meta || is_of_codec(c, s.key))
             continue;
         if (r->list.n)

@@ -19,6 +19,7 @@ struct owl_result {
     struct owl_buf list;  /* the members of the result so far: "content":[…, open until the end */
     struct owl_buf extra; /* further members, each with its leading comma */
     struct owl_buf meta;  /* members of _meta, comma-separated */
+    struct owl_result_key *meta_keys; /* of meta, in no order */
     owl_str shared;       /* instead of list: members that live elsewhere */
     owl_str uri, mime_type; /* of a resource */
     size_t n;               /* entries of the list */

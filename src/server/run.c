@@ -164,6 +164,9 @@ static void on_sweep(struct owl_timer *t)
 {
     struct owl_server *s = OWL_CONTAINER(t, struct owl_server, sweep);
     unsigned every = s->session_idle_ms / 10;
+    unsigned changes = atomic_exchange(&s->unpublished, 0);
+    if (changes && owl_server_publish(s, changes) != 0)
+        atomic_fetch_or(&s->unpublished, changes);
     if (owl_sessions_sweep(s->sessions, owl_now_ms()))
         owl_subs_prune(s);
     owl_timer_start(owl_runtime_at(s->host.runtime, 0), t,

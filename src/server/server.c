@@ -229,6 +229,15 @@ static unsigned change_of(enum owl_kind kind)
                                      : OWL_CHANGED_RESOURCES;
 }
 
+/* The registry has changed, whatever happens now: without memory clients see it a little later. */
+static void publish_or_later(struct owl_server *s, unsigned changes)
+{
+    if (owl_server_publish(s, changes) == 0)
+        return;
+    atomic_fetch_or(&s->unpublished, changes);
+    OWL_LOG(&s->log, OWL_LEVEL_ERROR, "registry", "out of memory: a change is not visible yet");
+}
+
 /* Takes the item, which keeps its kind although it may be gone afterwards. */
 static int put_item(struct owl_server *s, struct owl_item *item, owl_error *reterr)
 {
@@ -239,9 +248,7 @@ static int put_item(struct owl_server *s, struct owl_item *item, owl_error *rete
         owl_item_aunref(item);
         return owl_fail(reterr, -rc, NULL);
     }
-    /* It is registered, whatever happens now: without memory clients see it with the next change. */
-    if (owl_server_publish(s, change_of(kind)) != 0)
-        OWL_LOG(&s->log, OWL_LEVEL_ERROR, "registry", "out of memory: a change is not visible yet");
+    publish_or_later(s, change_of(kind));
     return 0;
 }
 
@@ -269,7 +276,9 @@ int owl_server_add_prompt(owl_server *s, const owl_prompt *prompt, owl_error *re
 static int remove_item(struct owl_server *s, enum owl_kind kind, const char *key)
 {
     int rc = owl_registry_remove(s->registry, kind, owl_str_of(key));
-    return rc == 0 ? owl_server_publish(s, change_of(kind)) : rc;
+    if (rc == 0)
+        publish_or_later(s, change_of(kind));
+    return rc;
 }
 
 int owl_server_remove_tool(owl_server *s, const char *name)

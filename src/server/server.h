@@ -142,10 +142,11 @@ struct owl_server {
     atomic_uint n_ended; /* reactors that have nothing left to do */
     uv_async_t wake;     /* on reactor 0: owl_server_stop() from a signal handler */
     atomic_bool wake_open, stop_asked;
-    atomic_uint wakers;     /* threads within owl_server_stop() */
-    struct owl_timer sweep; /* on reactor 0: expired sessions */
-    struct owl_timer tell;  /* on reactor 0: debounced changes */
-    atomic_uint changed;
+    atomic_uint wakers;      /* threads within owl_server_stop() */
+    struct owl_timer sweep;  /* on reactor 0: expired sessions */
+    struct owl_timer tell;   /* on reactor 0: debounced changes */
+    atomic_uint changed;     /* OWL_CHANGED_* that clients are about to hear of */
+    atomic_uint unpublished; /* … that could not be published yet */
     bool embedded;
 };
 

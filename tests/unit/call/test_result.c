@@ -168,6 +168,20 @@ TEST(structured_content_is_given_once, "")
     closes_with(&c, -OWL_ESTATE);
 }
 
+TEST(a_key_of_meta_is_given_once, "")
+{
+    owl_call c;
+    make_form(&c, OWL_RESULT_TOOL);
+    assert_int_equal(owl_result_meta(&c, "a", "1", OWL_NTS), 0);
+    assert_int_equal(owl_result_meta(&c, "b", "1", OWL_NTS), 0);
+    assert_int_equal(owl_result_meta(&c, "a", "2", OWL_NTS), -OWL_EEXISTS);
+    closes_with(&c, -OWL_EEXISTS);
+    make_form(&c, OWL_RESULT_TOOL);
+    assert_int_equal(owl_result_meta(&c, "io.modelcontextprotocol/serverInfo", "{}", OWL_NTS),
+                     -OWL_EEXISTS);
+    closes_with(&c, -OWL_EEXISTS);
+}
+
 TEST(raw_replaces_all_and_its_meta_is_merged, "")
 {
     owl_call c;
@@ -367,7 +381,8 @@ TEST(a_result_survives_running_out_of_memory, "")
         for (int i = 0; i < 4; i++) {
             rc = owl_result_textf(&c, "%s", big);
             rc = owl_result_image(&c, big, sizeof big, "i/p");
-            rc = owl_result_meta(&c, "k", "[1]", OWL_NTS);
+            char key[2] = {(char)('a' + i), 0};
+            rc = owl_result_meta(&c, key, "[1]", OWL_NTS);
         }
         rc = owl_result_structured(&c, "{}", OWL_NTS);
         owl_alloc_fail_at(0);
