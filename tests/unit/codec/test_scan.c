@@ -260,7 +260,7 @@ TEST(a_duplicate_is_told_where_it_stands, "OR-13.2")
     owl_error e;
     assert_int_equal(scan_depth(owl_buf_str(&b), 128, &e), -OWL_EPARSE);
     char want[100];
-    const char *at = strstr(b.p, "\\u006b");
+    const char *at = memmem(b.p, b.n, "\\u006b", 6);
     snprintf(want, sizeof want, "byte %zu: the key \"\\u006b50\" occurs twice in one object",
              (size_t)(at - b.p));
     assert_string_equal(e.message, want);

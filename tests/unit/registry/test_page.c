@@ -356,9 +356,13 @@ static void see(struct walk *w, struct owl_snapshot *s, owl_str members)
     for (const char *at = members.p;
          (at = memmem(at, (size_t)(end - at), label, sizeof label - 1)) != NULL;) {
         at += sizeof label - 1;
-        int key = atoi(at);
-        char name[16];
-        sprintf(name, "t%d", key);
+        char name[16] = "t"; /* the text ends in no NUL */
+        size_t n = 1;
+        while (at + n - 1 < end && at[n - 1] != '"' && n < sizeof name - 1) {
+            name[n] = at[n - 1];
+            n++;
+        }
+        int key = atoi(name + 1);
         const struct owl_item *it = owl_snapshot_find(s, OWL_KIND_TOOL, owl_str_of(name));
         assert_non_null(it);
         /* One that was removed and added again is another one. */
