@@ -41,6 +41,8 @@ bool owl_str_ieq(owl_str a, owl_str b)
         if (!eight_equal(a.p + i, b.p + i))
             return false;
     }
+    if (i > 0) /* the rest, with some of what is known already */
+        return i == a.n || eight_equal(a.p + a.n - 8, b.p + a.n - 8);
     for (; i < a.n; i++) {
         if (a.p[i] != b.p[i] && lower(a.p[i]) != lower(b.p[i]))
             return false;
@@ -53,7 +55,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-owl_str owl_str_trim(owl_str s)
+owl_str owl_str__trim(owl_str s)
 {
     while (s.n > 0 && is_blank(s.p[0])) {
         s.p++;

@@ -56,7 +56,11 @@ static inline bool owl_str_is(owl_str a, const char *z)
 /* ASCII letters compare equal whatever their case. */
 bool owl_str_ieq(owl_str a, owl_str b);
 /* Without spaces and tabs at both ends. */
-owl_str owl_str_trim(owl_str s);
+owl_str owl_str__trim(owl_str s);
+static inline owl_str owl_str_trim(owl_str s)
+{
+    return s.n == 0 || (s.p[0] > ' ' && s.p[s.n - 1] > ' ') ? s : owl_str__trim(s);
+}
 /* Takes the part before the next @p sep off *rest; false when nothing is left. "a,,b" has three
  * parts, "a," has two, "" has one (empty), an absent string none. */
 bool owl_str_split(owl_str *rest, char sep, owl_str *ret_part);

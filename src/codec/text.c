@@ -101,6 +101,9 @@ size_t owl_text__decode(owl_str raw, char *out)
 
 bool owl_text__equals(owl_str raw, owl_str s)
 {
+    if (raw.n <= s.n) /* an escape is longer than what it stands for: only the same bytes will do */
+        return raw.n == s.n &&
+               (s.n == 0 || (memcmp(raw.p, s.p, s.n) == 0 && !memchr(raw.p, '\\', raw.n)));
     const char *p = raw.p, *end = raw.p + raw.n;
     size_t at = 0;
     while (p < end) {

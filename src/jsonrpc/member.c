@@ -69,34 +69,32 @@ bool owl_members(owl_str proved, const struct owl_tape *tape, const owl_str *nam
     return true;
 }
 
-/* Fills @p spans, if there are any; how many there are. */
-static size_t collect(owl_str proved, const struct owl_tape *tape, struct owl_span *spans)
+static size_t count(owl_str proved)
 {
-    struct reel r;
     size_t n = 0;
-    if (reel_init(&r, tape, proved)) {
-        for (const struct owl_span *s; (s = reel_next(&r)); n++) {
-            if (spans)
-                spans[n] = *s;
-        }
-        return n;
-    }
     struct owl_span_iter it = owl_span_iter(proved);
-    for (struct owl_span s; it.object && owl_span_next(&it, &s); n++) {
-        if (spans)
-            spans[n] = s;
-    }
+    for (struct owl_span s; it.object && owl_span_next(&it, &s);)
+        n++;
     return n;
 }
 
 int owl_members_all(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
                     struct owl_spans *ret)
 {
-    size_t n = collect(proved, tape, NULL);
-    struct owl_span *spans = n ? owl_arena_alloc(a, n * sizeof *spans) : NULL;
-    if (n && !spans)
+    struct reel r;
+    bool taped = reel_init(&r, tape, proved);
+    size_t n = 0, room = taped ? tape->n - r.at : count(proved); /* at least as many */
+    struct owl_span *spans = room ? owl_arena_alloc(a, room * sizeof *spans) : NULL;
+    if (room && !spans)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
-    collect(proved, tape, spans);
+    if (taped) {
+        for (const struct owl_span *s; (s = reel_next(&r));)
+            spans[n++] = *s;
+    } else {
+        struct owl_span_iter it = owl_span_iter(proved);
+        while (n < room && owl_span_next(&it, &spans[n]))
+            n++;
+    }
     *ret = (struct owl_spans){spans, n};
     return 0;
 }

@@ -62,13 +62,28 @@ static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t skip,
     return 0;
 }
 
-/* As much as the socket takes; a negative errno is fatal. Not uv_try_write(): it raises SIGPIPE. */
-static ssize_t send_now(const struct owl_http__conn *c, struct iovec *iov, size_t n)
+/* Small pieces are gathered first: copying them costs less than having the kernel gather them. */
+static ssize_t send_once(int fd, struct iovec *iov, size_t n, size_t total)
 {
+    enum { SMALL = 4096 };
+    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    if (total <= SMALL) {
+        char gathered[SMALL];
+        size_t at = 0;
+        for (size_t i = 0; i < n; at += iov[i++].iov_len)
+            memcpy(gathered + at, iov[i].iov_base, iov[i].iov_len);
+        return send(fd, gathered, total, flags);
+    }
     const struct msghdr msg = {.msg_iov = iov, .msg_iovlen = n};
+    return sendmsg(fd, &msg, flags);
+}
+
+/* As much as the socket takes; a negative errno is fatal. Not uv_try_write(): it raises SIGPIPE. */
+static ssize_t send_now(const struct owl_http__conn *c, struct iovec *iov, size_t n, size_t total)
+{
     ssize_t sent;
     do {
-        sent = sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        sent = send_once(c->fd, iov, n, total);
     } while (sent < 0 && errno == EINTR);
     if (sent >= 0)
         return sent;
@@ -80,7 +95,7 @@ int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += iov[i].iov_len;
-    ssize_t sent = c->queued == 0 ? send_now(c, iov, n) : 0;
+    ssize_t sent = c->queued == 0 ? send_now(c, iov, n, total) : 0;
     if (sent < 0) {
         owl_http__close(c);
         return -OWL_ECLOSED;
@@ -193,11 +208,15 @@ static void head_begin(struct head *h, struct owl_http__conn *c, int status, con
 {
     h->n = 0;
     OWL_ASSERT(status >= 100 && status <= 999);
-    put(h, OWL_STR("HTTP/1.1 "));
-    put_number(h, (size_t)status, 10);
-    put(h, OWL_STR(" "));
-    put(h, reason(status));
-    put(h, OWL_STR("\r\n"));
+    if (OWL_LIKELY(status == 200)) {
+        put(h, OWL_STR("HTTP/1.1 200 OK\r\n"));
+    } else {
+        put(h, OWL_STR("HTTP/1.1 "));
+        put_number(h, (size_t)status, 10);
+        put(h, OWL_STR(" "));
+        put(h, reason(status));
+        put(h, OWL_STR("\r\n"));
+    }
     put(h, date_line(c->shard));
     if (type) {
         put(h, OWL_STR("Content-Type: "));
