@@ -70,11 +70,11 @@ struct owl_http_view {
     size_t n_headers;
     owl_str body;
 };
-/* Borrowed, valid while the request lives (or its arena, see below). */
+/* Borrowed. Path, query and headers are valid until ops->request returns; the body as long as the arena. */
 const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
 /* The first header of that name, or {NULL,0}. */
 owl_str owl_http_header(const struct owl_http_req *req, const char *name);
-/* Headers and body live in an arena without a cap of its own. Once only: the taker owns it from now
+/* The body lives in an arena without a cap of its own. Once only: the taker owns it from now
  * on and must keep it until the request has been answered or is gone. */
 OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req);

@@ -1,15 +1,15 @@
 /* transport/http1_parse.c - bytes to one HTTP/1.1 request, without a socket.
  * Threads: one at a time.
  *
- * llhttp finds the syntax (always strictly); this file copies what it finds into the arena of the
- * request, keeps the limits and decides which well-formed requests are refused all the same.
- * Invariants: a finished token never moves, so that the view stays valid while the text grows. What
- * a peer can make us keep is bounded by the limits at every byte. */
+ * llhttp finds the syntax (always strictly); this file shows what it finds, keeps the limits and
+ * decides which well-formed requests are refused all the same. A head that arrives whole is never
+ * copied: the view points into the input. What has been read when the input ends goes into the arena
+ * of the request, and so does the body.
+ * Invariant: what a peer can make us keep is bounded by the limits at every byte. */
 #include "transport/http1_parse.h"
 
 enum {
-    FIRST_HEADERS = 16, /* an ordinary head fits the first block */
-    FIRST_TEXT = 640,
+    FIRST_HEADERS = 16,     /* enough for an ordinary head */
     FIRST_BODY = 64 * 1024, /* believed of a Content-Length before bytes have come */
     RAW_SLACK = 1024        /* method, version and ordinary white space of a head */
 };
@@ -39,37 +39,123 @@ static int body_too_long(struct owl_http__parse *p)
 
 /* ---- tokens: target, names and values ---- */
 
-/* A new block for text; only the unfinished token moves. */
-static bool text_grow(struct owl_http__parse *p, size_t n)
+/* A token that came in several pieces is put together in the arena. */
+static int token_append(struct owl_http__parse *p, const char *at, size_t n)
 {
-    size_t cap = 2 * p->_text_cap;
-    while (cap < p->_token_n + n)
-        cap *= 2;
-    char *text = owl_arena_alloc(p->arena, cap);
-    if (!text)
-        return false;
-    memcpy(text, p->_text + p->_text_n, p->_token_n);
-    p->_text = text;
-    p->_text_n = 0;
-    p->_text_cap = cap;
-    return true;
+    size_t need = p->_token.n + n;
+    if (need > p->_token_cap) {
+        size_t cap = need < 64 ? 128 : need * 2;
+        char *text = owl_arena_alloc(p->arena, cap);
+        if (!text)
+            return no_memory(p);
+        if (p->_token.n > 0)
+            memcpy(text, p->_token.p, p->_token.n);
+        p->_token.p = text;
+        p->_token_cap = cap;
+    }
+    union {
+        const char *from;
+        char *to; /* it is ours: see above */
+    } text = {p->_token.p};
+    memcpy(text.to + p->_token.n, at, n);
+    p->_token.n = need;
+    return 0;
 }
 
 static int token_add(struct owl_http__parse *p, const char *at, size_t n)
 {
-    if (n > p->_text_cap - p->_text_n - p->_token_n && !text_grow(p, n))
-        return no_memory(p);
-    memcpy(p->_text + p->_text_n + p->_token_n, at, n);
-    p->_token_n += n;
+    if (p->_token.n > 0 || p->_token_cap > 0)
+        return n > 0 ? token_append(p, at, n) : 0;
+    p->_token = (owl_str){at, n};
     return 0;
 }
 
 static owl_str token_end(struct owl_http__parse *p)
 {
-    owl_str token = {p->_text + p->_text_n, p->_token_n};
-    p->_text_n += p->_token_n;
-    p->_token_n = 0;
+    owl_str token = p->_token.n > 0 ? p->_token : OWL_STR("");
+    p->_token = (owl_str){NULL, 0};
+    p->_token_cap = 0;
     return token;
+}
+
+/* ---- the target ---- */
+
+/* "http://host/path" → "/path"; other forms are left alone. False: another scheme or no host. */
+static bool strip_authority(owl_str *target)
+{
+    static const owl_str schemes[] = {{"http://", 7}, {"https://", 8}};
+    if (target->p[0] == '/')
+        return true;
+    for (size_t i = 0; i < OWL_COUNT(schemes); i++) {
+        owl_str s = schemes[i];
+        if (target->n <= s.n || !owl_str_ieq((owl_str){target->p, s.n}, s))
+            continue;
+        owl_str rest = {target->p + s.n, target->n - s.n};
+        size_t host = 0;
+        while (host < rest.n && rest.p[host] != '/' && rest.p[host] != '?')
+            host++;
+        *target = (owl_str){rest.p + host, rest.n - host};
+        return host > 0;
+    }
+    return false;
+}
+
+static bool split_target(struct owl_http__parse *p)
+{
+    owl_str target = p->_target;
+    if (target.n == 0 || memchr(target.p, '#', target.n))
+        return false;
+    if (owl_str_is(target, "*")) {
+        p->view.path = target;
+        return p->view.method == OWL_HTTP_OPTIONS;
+    }
+    if (!strip_authority(&target))
+        return false;
+    const char *mark = target.n > 0 ? memchr(target.p, '?', target.n) : NULL;
+    owl_str path = {target.p, mark ? (size_t)(mark - target.p) : target.n};
+    p->view.path = path.n > 0 ? path : OWL_STR("/");
+    if (mark)
+        p->view.query = (owl_str){mark + 1, target.n - path.n - 1};
+    return true;
+}
+
+/* ---- what must outlive the input ---- */
+
+static bool keep(struct owl_http__parse *p, owl_str *s)
+{
+    char *copy = owl_arena_dup(p->arena, *s);
+    if (copy)
+        s->p = copy;
+    return copy != NULL;
+}
+
+/* The input ends before the request: what has been read of its head goes into the arena, each part
+ * once. */
+static bool keep_head(struct owl_http__parse *p)
+{
+    if (!p->_target_kept && p->_target.p) {
+        if (!keep(p, &p->_target))
+            return false;
+        p->_target_kept = true;
+        if (p->stage == OWL_HTTP__BODY && !split_target(p))
+            return false;
+    }
+    for (; p->_headers_kept < p->view.n_headers; p->_headers_kept++) {
+        struct owl_http_header *h = &p->_headers[p->_headers_kept];
+        if ((!p->_name_kept && !keep(p, &h->name)) || !keep(p, &h->value))
+            return false;
+        p->_name_kept = false;
+    }
+    if (p->_naming && !p->_name_kept) {
+        if (!keep(p, &p->_headers[p->_headers_kept].name))
+            return false;
+        p->_name_kept = true;
+    }
+    owl_str part = p->_token;
+    if (part.n == 0 || p->_token_cap > 0)
+        return true;
+    p->_token.n = 0;
+    return token_append(p, part.p, part.n) == 0;
 }
 
 static int on_begin(llhttp_t *llhttp)
@@ -79,21 +165,17 @@ static int on_begin(llhttp_t *llhttp)
     p->arena = owl_arena_new(0);
     if (!p->arena)
         return no_memory(p);
-    size_t headers = FIRST_HEADERS * sizeof(struct owl_http_header);
-    char *block = owl_arena_alloc(p->arena, headers + FIRST_TEXT);
-    if (!block)
+    p->_headers = owl_arena_alloc(p->arena, FIRST_HEADERS * sizeof *p->_headers);
+    if (!p->_headers)
         return no_memory(p);
-    p->_headers = (struct owl_http_header *)(void *)block;
     p->_headers_cap = FIRST_HEADERS;
-    p->_text = block + headers;
-    p->_text_cap = FIRST_TEXT;
     return 0;
 }
 
 static int on_url(llhttp_t *llhttp, const char *at, size_t n)
 {
     struct owl_http__parse *p = parse_of(llhttp);
-    if (n > p->limits->url_bytes - p->_token_n)
+    if (n > p->limits->url_bytes - p->_token.n)
         return refuse(p, 414, "The request target is too long; the limit in bytes is",
                       p->limits->url_bytes);
     return token_add(p, at, n);
@@ -146,7 +228,8 @@ static int on_field_complete(llhttp_t *llhttp)
         p->_headers = grown;
         p->_headers_cap = 2 * n;
     }
-    p->_headers[n].name = token_end(p);
+    p->_headers[n] = (struct owl_http_header){.name = token_end(p)};
+    p->_naming = true;
     return 0;
 }
 
@@ -173,6 +256,7 @@ static int on_value_complete(llhttp_t *llhttp)
     if (p->stage == OWL_HTTP__BODY)
         return 0;
     struct owl_http_header *h = &p->_headers[p->view.n_headers++];
+    p->_naming = false;
     h->value = owl_str_trim(token_end(p));
     return note(p, h);
 }
@@ -189,45 +273,6 @@ static enum owl_http_method method_of(uint8_t method)
     case HTTP_OPTIONS: return OWL_HTTP_OPTIONS;
     default: return OWL_HTTP_OTHER;
     }
-}
-
-/* "http://host/path" → "/path"; other forms are left alone. False: another scheme or no host. */
-static bool strip_authority(owl_str *target)
-{
-    static const owl_str schemes[] = {{"http://", 7}, {"https://", 8}};
-    if (target->p[0] == '/')
-        return true;
-    for (size_t i = 0; i < OWL_COUNT(schemes); i++) {
-        owl_str s = schemes[i];
-        if (target->n <= s.n || !owl_str_ieq((owl_str){target->p, s.n}, s))
-            continue;
-        owl_str rest = {target->p + s.n, target->n - s.n};
-        size_t host = 0;
-        while (host < rest.n && rest.p[host] != '/' && rest.p[host] != '?')
-            host++;
-        *target = (owl_str){rest.p + host, rest.n - host};
-        return host > 0;
-    }
-    return false;
-}
-
-static bool split_target(struct owl_http__parse *p)
-{
-    owl_str target = p->_target;
-    if (target.n == 0 || memchr(target.p, '#', target.n))
-        return false;
-    if (owl_str_is(target, "*")) {
-        p->view.path = target;
-        return p->view.method == OWL_HTTP_OPTIONS;
-    }
-    if (!strip_authority(&target))
-        return false;
-    const char *mark = target.n > 0 ? memchr(target.p, '?', target.n) : NULL;
-    owl_str path = {target.p, mark ? (size_t)(mark - target.p) : target.n};
-    p->view.path = path.n > 0 ? path : OWL_STR("/");
-    if (mark)
-        p->view.query = (owl_str){mark + 1, target.n - path.n - 1};
-    return true;
 }
 
 /* Well-formed heads that are refused. */
@@ -395,5 +440,7 @@ size_t owl_http__parse_feed(struct owl_http__parse *p, owl_str in)
             (void)refuse(p, 431, "The headers are too long; the limit in bytes is",
                          p->limits->header_bytes);
     }
+    if (p->arena && p->stage != OWL_HTTP__REFUSED && !keep_head(p))
+        (void)no_memory(p);
     return in.n;
 }

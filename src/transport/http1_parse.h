@@ -38,8 +38,12 @@ struct owl_http__parse {
 
     struct owl_http_header *_headers; /* of which the view shows the complete ones */
     size_t _headers_cap;
-    char *_text; /* names and values; the token being read lies behind `_text_n` */
-    size_t _text_n, _text_cap, _token_n;
+    size_t _headers_kept; /* … and so many are in the arena, not in the input */
+    owl_str _token; /* being read: in the input, or in the arena (then it has _token_cap bytes) */
+    size_t _token_cap;
+    bool _target_kept;
+    bool _naming,
+        _name_kept; /* the next header has its name but not its value; it is in the arena */
     char *_body;
     size_t _body_cap, _announced; /* _announced: the Content-Length */
     size_t _head_bytes;           /* of names and values */

@@ -43,7 +43,8 @@ struct later {
     struct owl_msg msg;
     struct server *server;
     struct owl_http_req *req; /* NULL: it has gone */
-    unsigned left;
+    struct owl_buf echo;      /* /later: what to answer; the head is not there any more by then */
+    unsigned left;            /* /stream-later: pieces to send */
 };
 
 static inline void reply_text(struct server *s, struct owl_http_req *req, int status, owl_str body)
@@ -54,17 +55,22 @@ static inline void reply_text(struct server *s, struct owl_http_req *req, int st
                                                  .body = body});
 }
 
-static inline void reply_echo(struct server *s, struct owl_http_req *req)
+static inline void put_echo(struct owl_buf *b, struct owl_http_req *req)
 {
     static const char *const methods[] = {"GET", "HEAD", "POST", "DELETE", "OPTIONS", "OTHER"};
     const struct owl_http_view *v = owl_http_view(req);
-    struct owl_buf b;
-    owl_buf_init(&b, SIZE_MAX);
-    owl_buf_printf(&b, "%s %.*s", methods[v->method], (int)v->path.n, v->path.p);
+    owl_buf_init(b, SIZE_MAX);
+    owl_buf_printf(b, "%s %.*s", methods[v->method], (int)v->path.n, v->path.p);
     if (v->query.p)
-        owl_buf_printf(&b, "?%.*s", (int)v->query.n, v->query.p);
-    owl_buf_putc(&b, ' ');
-    owl_buf_puts(&b, v->body);
+        owl_buf_printf(b, "?%.*s", (int)v->query.n, v->query.p);
+    owl_buf_putc(b, ' ');
+    owl_buf_puts(b, v->body);
+}
+
+static inline void reply_echo(struct server *s, struct owl_http_req *req)
+{
+    struct owl_buf b;
+    put_echo(&b, req);
     reply_text(s, req, 200, owl_buf_str(&b));
     owl_buf_done(&b);
 }
@@ -73,12 +79,13 @@ static inline void run_later(struct owl_reactor *r, struct owl_msg *m)
 {
     struct later *l = OWL_CONTAINER(m, struct later, msg);
     if (!l->req) {
+        owl_buf_done(&l->echo);
         free(l);
         return;
     }
     atomic_store(&l->server->inside, true);
-    if (owl_str_is(owl_http_view(l->req)->path, "/later")) {
-        reply_echo(l->server, l->req);
+    if (l->echo.n) {
+        reply_text(l->server, l->req, 200, owl_buf_str(&l->echo));
     } else if (l->left-- > 0) {
         OWL_IGNORE(owl_http_stream_write(l->req, OWL_STR("data: x\n\n")));
         atomic_store(&l->server->inside, false);
@@ -88,14 +95,17 @@ static inline void run_later(struct owl_reactor *r, struct owl_msg *m)
         owl_http_stream_end(l->req);
     }
     atomic_store(&l->server->inside, false);
+    owl_buf_done(&l->echo);
     free(l);
 }
 
-static inline void start_later(struct server *s, struct owl_http_req *req)
+static inline void start_later(struct server *s, struct owl_http_req *req, bool stream)
 {
     struct later *l = calloc(1, sizeof(*l));
     OWL_ASSERT(l);
     *l = (struct later){.msg.run = run_later, .server = s, .req = req, .left = 3};
+    if (!stream)
+        put_echo(&l->echo, req);
     owl_http_set_user(req, l);
     OWL_ASSERT(owl_post(owl_http_reactor(req), &l->msg));
 }
@@ -157,12 +167,12 @@ static inline void on_request(void *user, struct owl_http_req *req)
     if (owl_str_is(path, "/hold"))
         return;
     if (owl_str_is(path, "/later")) {
-        start_later(s, req);
+        start_later(s, req, false);
         return;
     }
     if (owl_str_is(path, "/stream-later")) {
         owl_http_stream_begin(req, (owl_str){"", 0});
-        start_later(s, req);
+        start_later(s, req, true);
         return;
     }
     atomic_store(&s->inside, true);
@@ -206,7 +216,6 @@ static inline void on_gone(void *user, struct owl_http_req *req)
     struct later *l = owl_http_user(req);
     if (l)
         l->req = NULL;
-    OWL_ASSERT(owl_http_view(req)->path.p);
     atomic_fetch_add(&s->gone, 1);
 }
 

@@ -10,19 +10,22 @@
 static const struct owl_http_limits limits = {
     .url_bytes = 1000, .header_bytes = 4000, .headers = 50, .body_bytes = 300000};
 
-/* Feeds @p in in pieces of @p step bytes, each its own block; how much was used. */
+/* Feeds @p in in pieces of @p step bytes, each its own block; how much was used. A piece is there until
+ * the next one comes: that is how long the view may point into it. */
 static size_t feed(struct owl_http__parse *p, owl_str in, size_t step)
 {
+    static char *last;
     size_t at = 0;
     while (at < in.n && p->stage < OWL_HTTP__COMPLETE) {
         size_t n = in.n - at < step ? in.n - at : step;
+        free(last);
         char *piece = malloc(n);
         assert_non_null(piece);
         memcpy(piece, in.p + at, n);
         size_t used = owl_http__parse_feed(p, (owl_str){piece, n});
         assert_true(used == n || p->stage == OWL_HTTP__COMPLETE);
         at += used;
-        free(piece);
+        last = piece;
     }
     return at;
 }
