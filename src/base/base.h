@@ -45,7 +45,8 @@ static inline owl_str owl_str_of(const char *z)
 
 static inline bool owl_str_eq(owl_str a, owl_str b)
 {
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+    /* The first byte tells most names apart, without a call. */
+    return a.n == b.n && (a.n == 0 || (a.p[0] == b.p[0] && memcmp(a.p, b.p, a.n) == 0));
 }
 
 static inline bool owl_str_is(owl_str a, const char *z)

@@ -287,6 +287,8 @@ enum owl_verdict owl_ask_restore(struct owl_call *c)
     owl_str payload = {NULL, 0}, park;
     owl_str state = owl_rpc_param(&c->msg, OWL_STR("requestState"));
     owl_str responses = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
+    if (!state.p && !responses.p)
+        return OWL_NEXT; /* nobody was asked */
     int rc = state.p ? open_state(c, state, &payload, &err) : 0;
     if (rc == 0 && (park = owl_span_get(payload, "park")).p)
         return owl_park_attach(c, park);

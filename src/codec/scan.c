@@ -151,7 +151,8 @@ static const char *scan_odd(struct scan *s, const char *p)
 }
 
 /* @p p is behind the opening quote; the result behind the closing one. */
-static const char *scan_string(struct scan *s, const char *p, bool *ret_escaped)
+static inline __attribute__((always_inline)) const char *scan_string(struct scan *s, const char *p,
+                                                                     bool *ret_escaped)
 {
     bool escaped = false;
     for (;;) {

@@ -24,6 +24,19 @@ struct entry {
     owl_str version; /* that was asked for and is not served; for error.data */
 };
 
+/* The texts of errors are only written when there is one. */
+static void entry_init(struct entry *e, struct owl_inbound *in)
+{
+    e->in = in;
+    e->msg = (struct owl_rpc_msg){.kind = OWL_RPC_REQUEST};
+    e->meta = (struct owl_mcp_meta){.raw = {NULL, 0}};
+    e->class.error = 0;
+    e->method = NULL;
+    e->err.code = 0;
+    e->status = 400;
+    e->version = (owl_str){NULL, 0};
+}
+
 /* ---- refusals ---- */
 
 static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *status)
@@ -229,7 +242,8 @@ static enum owl_dispatched dispatch_one(struct owl_inbound *in, owl_str proved,
                                         const struct owl_tape *tape, struct owl_call **ret_call,
                                         struct owl_buf *out, int *status)
 {
-    struct entry e = {.in = in};
+    struct entry e;
+    entry_init(&e, in);
     struct owl_call *c = NULL;
     if (admit(&e, proved, tape, &c) != 0)
         return e.msg.kind == OWL_RPC_NOTIFICATION && e.msg.method.p && !in->front->http
@@ -362,24 +376,28 @@ static const char *batch_refusal(const struct owl_inbound *in, owl_str array)
     return n == 0 ? "an empty batch" : n > MAX_BATCH ? "a batch of more than 100 messages" : NULL;
 }
 
+static enum owl_dispatched refuse_text(struct owl_inbound *in, const owl_error *err,
+                                       struct owl_buf *out, int *status)
+{
+    struct entry e;
+    entry_init(&e, in);
+    e.err = *err;
+    return refuse(&e, out, status);
+}
+
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
                                  struct owl_buf *out, int *status)
 {
-    struct entry e = {.in = in, .status = 400};
-    const char *no_batch = NULL;
-    enum owl_dispatched d;
-    owl_buf_reset(out);
     struct owl_tape tape;
-    int rc = owl_json_scan_tape(in->text, OWL_JSON_DEPTH, &tape, &e.err);
-    if (rc == 0 && owl_span_is_array(owl_str_trim(in->text)))
-        no_batch = batch_refusal(in, in->text);
-    if (no_batch)
-        rc = owl_fail(&e.err, OWL_EREQUEST, "%s", no_batch);
-    if (rc != 0)
-        d = refuse(&e, out, status);
-    else if (owl_span_is_array(owl_str_trim(in->text)))
-        d = dispatch_batch(in, in->text);
-    else
-        d = dispatch_one(in, in->text, &tape, ret_call, out, status);
-    return d;
+    owl_error err;
+    owl_buf_reset(out);
+    if (owl_json_scan_tape(in->text, OWL_JSON_DEPTH, &tape, &err) != 0)
+        return refuse_text(in, &err, out, status);
+    if (!owl_span_is_array(owl_str_trim(in->text)))
+        return dispatch_one(in, in->text, &tape, ret_call, out, status);
+    const char *no_batch = batch_refusal(in, in->text);
+    if (!no_batch)
+        return dispatch_batch(in, in->text);
+    owl_fail(&err, OWL_EREQUEST, "%s", no_batch);
+    return refuse_text(in, &err, out, status);
 }

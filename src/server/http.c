@@ -401,20 +401,31 @@ static void route(struct owl_server *s, struct owl_http_req *req, const struct h
     }
 }
 
+static bool host_allowed(struct owl_server *s, struct owl_server_local *l, owl_str host)
+{
+    if (host.n > 0 && owl_str_eq(host, (owl_str){l->host, l->host_n}))
+        return true;
+    if (!owl_mcp_host_allowed(host, owl_str_of(s->allow_hosts)))
+        return false;
+    l->host_n = host.n <= sizeof l->host ? host.n : 0;
+    memcpy(l->host, host.p, l->host_n);
+    return true;
+}
+
 static void on_request(void *user, struct owl_http_req *req)
 {
     struct owl_server *s = user;
     const struct owl_http_view *v = owl_http_view(req);
-    owl_str allowed = owl_str_of(s->allow_hosts);
+    struct owl_server_local *l = owl_server_local(s, owl_http_reactor(req));
     struct heads h;
     read_heads(v, &h);
-    if (!owl_mcp_host_allowed(h.host, allowed))
+    if (!host_allowed(s, l, h.host))
         reply_error(s, req, 403, "this Host is not served here (DNS rebinding protection)");
-    else if (!owl_mcp_origin_allowed(h.origin, allowed))
+    else if (!owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))
         reply_error(s, req, 403, "requests from this Origin are not allowed");
     else if (!owl_str_is(v->path, "/mcp"))
         reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
-    else if (v->method != OWL_HTTP_POST && owl_server_local(s, owl_http_reactor(req))->draining)
+    else if (v->method != OWL_HTTP_POST && l->draining)
         reply_error(s, req, 503, "the server is stopping; try again");
     else
         route(s, req, &h);

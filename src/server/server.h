@@ -88,6 +88,8 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_msg drain;
     bool draining, ended;
     unsigned waited_ms;
+    size_t host_n; /* the Host that was allowed last: nearly every request has the same */
+    char host[256];
 };
 
 struct owl_address {

@@ -195,7 +195,7 @@ static owl_str date_line(struct owl_http__shard *s)
                        (unsigned)t.tm_min % 100, (unsigned)t.tm_sec % 100);
         s->date_at = now;
     }
-    return (owl_str){s->date, strlen(s->date)};
+    return (owl_str){s->date, sizeof "Date: Sun, 01 Jan 2026 00:00:00 GMT\r\n" - 1};
 }
 
 static bool last_answer(const struct owl_http__conn *c)
