@@ -111,11 +111,42 @@ owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name)
     return (owl_str){NULL, 0};
 }
 
+/* Which member a key without escapes may be; its bytes are still to be compared. */
+static enum member candidate(owl_str key)
+{
+    switch (key.n) {
+    case 2: return ID;
+    case 5: return ERROR;
+    case 6: return key.p[0] == 'm' ? METHOD : key.p[0] == 'p' ? PARAMS : RESULT;
+    case 7: return JSONRPC;
+    default: return MEMBERS;
+    }
+}
+
+/* The members of the message, from the tape of its scan. False: there is none, or a key is escaped. */
+static bool find_members(const struct owl_tape *tape, owl_str m[MEMBERS])
+{
+    if (!tape || tape->partial || tape->n == 0)
+        return false;
+    memset(m, 0, MEMBERS * sizeof m[0]);
+    for (size_t i = 0; i < tape->n; i++) {
+        const struct owl_tape_entry *e = &tape->entries[i];
+        if (e->level != 1)
+            continue;
+        if (e->span.escaped)
+            return false;
+        enum member k = candidate(e->span.key);
+        if (k != MEMBERS && memcmp(e->span.key.p, names[k].p, names[k].n) == 0)
+            m[k] = e->span.value;
+    }
+    return true;
+}
+
 int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
                  struct owl_rpc_msg *ret, owl_error *reterr)
 {
     owl_str m[MEMBERS];
-    bool object = owl_members(proved, tape, names, MEMBERS, m);
+    bool object = find_members(tape, m) || owl_members(proved, tape, names, MEMBERS, m);
 
     struct owl_rpc_msg msg = {.id = id_valid(m[ID]) ? m[ID] : (owl_str){NULL, 0}};
     ret->id = msg.id;
