@@ -20,13 +20,13 @@ struct owl_result {
     struct owl_buf extra; /* further members, each with its leading comma */
     struct owl_buf meta;  /* members of _meta, comma-separated */
     struct owl_result_key *meta_keys; /* of meta, in no order */
-    owl_str shared;       /* instead of list: members that live elsewhere */
-    owl_str uri, mime_type; /* of a resource */
-    size_t n;               /* entries of the list */
-    bool closed;            /* owl_result_close() was called */
-    bool assistant;         /* role of the next message */
-    int rc;                 /* first error */
-    bool replaced;          /* form is RAW until the next reset; then it is … */
+    owl_str shared;                   /* instead of list: members that live elsewhere */
+    owl_str uri, mime_type;           /* of a resource */
+    size_t n;                         /* entries of the list */
+    bool closed;                      /* owl_result_close() was called */
+    bool assistant;                   /* role of the next message */
+    int rc;                           /* first error */
+    bool replaced;                    /* form is RAW until the next reset; then it is … */
     enum owl_result_form replaced_form;
 };
 

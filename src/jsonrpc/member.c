@@ -84,8 +84,11 @@ int owl_members_all(struct owl_arena *a, owl_str proved, const struct owl_tape *
     struct reel r;
     bool taped = reel_init(&r, tape, proved);
     size_t n = 0, room = taped ? tape->n - r.at : count(proved); /* at least as many */
-    struct owl_span *spans = room ? owl_arena_alloc(a, room * sizeof *spans) : NULL;
-    if (room && !spans)
+    *ret = (struct owl_spans){NULL, 0};
+    if (room == 0)
+        return 0;
+    struct owl_span *spans = owl_arena_alloc(a, room * sizeof *spans);
+    if (!spans)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     if (taped) {
         for (const struct owl_span *s; (s = reel_next(&r));)

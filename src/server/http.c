@@ -403,9 +403,9 @@ static void route(struct owl_server *s, struct owl_http_req *req, const struct h
 
 static bool host_allowed(struct owl_server *s, struct owl_server_local *l, owl_str host)
 {
-    if (host.n > 0 && owl_str_eq(host, (owl_str){l->host, l->host_n}))
+    if (host.p && host.n > 0 && owl_str_eq(host, (owl_str){l->host, l->host_n}))
         return true;
-    if (!owl_mcp_host_allowed(host, owl_str_of(s->allow_hosts)))
+    if (!host.p || !owl_mcp_host_allowed(host, owl_str_of(s->allow_hosts)))
         return false;
     l->host_n = host.n <= sizeof l->host ? host.n : 0;
     memcpy(l->host, host.p, l->host_n);

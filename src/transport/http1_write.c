@@ -35,8 +35,9 @@ static void on_written(uv_write_t *write, int status)
         owl_http__next(c);
 }
 
-/* Queues all of @p iov but the first @p skip bytes, @p left in number. */
-static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t skip, size_t left)
+/* Queues all of the @p n pieces but the first @p skip bytes, @p left in number. */
+static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t skip,
+                 size_t left)
 {
     struct unsent *u = owl_malloc(sizeof(*u) + left);
     if (!u) {
@@ -44,13 +45,13 @@ static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t skip,
         return -OWL_ECLOSED;
     }
     u->size = sizeof(*u) + left;
-    size_t n = 0;
-    for (; n < left; iov++) {
-        size_t jump = skip < iov->iov_len ? skip : iov->iov_len;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t jump = skip < iov[i].iov_len ? skip : iov[i].iov_len;
         skip -= jump;
-        if (iov->iov_len > jump)
-            memcpy(u->data + n, (const char *)iov->iov_base + jump, iov->iov_len - jump);
-        n += iov->iov_len - jump;
+        if (iov[i].iov_len > jump)
+            memcpy(u->data + at, (const char *)iov[i].iov_base + jump, iov[i].iov_len - jump);
+        at += iov[i].iov_len - jump;
     }
     uv_buf_t buf = {.base = u->data, .len = left};
     if (uv_write(&u->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) != 0) {
@@ -102,7 +103,7 @@ int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)
     }
     if ((size_t)sent == total)
         return 0;
-    return queue(c, iov, (size_t)sent, total - (size_t)sent);
+    return queue(c, iov, n, (size_t)sent, total - (size_t)sent);
 }
 
 static struct iovec iov_of(owl_str s)
