@@ -1,4 +1,5 @@
-/* Fuzz the envelope: the tape and the walk agree on every message, and a message that is written again reads the same. */
+/* Fuzz the envelope: the tape and the walk agree on every message, and a message that is written
+ * again reads the same. */
 #include "jsonrpc/envelope.h"
 #include "codec/json.h"
 #include "mcp/model.h"

@@ -1,4 +1,5 @@
-/* Fuzz the values of mirror headers: what is encoded decodes to itself, hosts and origins never overrun. */
+/* Fuzz the values of mirror headers: what is encoded decodes to itself, hosts and origins never
+ * overrun. */
 #include "base/alloc.h"
 #include "codec/json.h"
 #include "mcp/headers.h"

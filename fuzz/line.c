@@ -1,4 +1,5 @@
-/* Fuzz the line splitter: how the bytes are cut into pieces does not matter. The first byte sets the size of the pieces. */
+/* Fuzz the line splitter: how the bytes are cut into pieces does not matter. The first byte sets
+ * the size of the pieces. */
 #include "transport/line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,4 +1,5 @@
-/* Fuzz the JSON scan: what it accepts yyjson accepts too, walks and compacts, and a compact text is a fixed point. */
+/* Fuzz the JSON scan: what it accepts yyjson accepts too, walks and compacts, and a compact text is
+ * a fixed point. */
 #include "codec/scan.h"
 #include "base/alloc.h"
 #include "codec/json.h"

@@ -1,5 +1,5 @@
-/* Fuzz requestState: only what was sealed opens, and only whole. The input is a text from a client, or (first byte odd) a
- * payload that is sealed, damaged at one place and opened. */
+/* Fuzz requestState: only what was sealed opens, and only whole. The input is a text from a client,
+ * or (first byte odd) a payload that is sealed, damaged at one place and opened. */
 #include "mcp/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,8 +15,8 @@
  *     OWL_PENDING   a question of owl_ask() waits for the client: the handler is run again from its
  *                   start, with an empty result, when the answers are there
  *     -OWL_E*       the call failed; owl_call_fail() has said why, otherwise a plain text is sent
- * A failure of a tool reaches the model as a result that is marked as an error; a failure of anything
- * else is a JSON-RPC error.
+ * A failure of a tool reaches the model as a result that is marked as an error; a failure of
+ * anything else is a JSON-RPC error.
  *
  * Threads: a handler runs on a worker thread, or on a reactor thread if it was registered with
  * OWL_INLINE (then it must not block). Functions marked [any] may be called from any thread that
@@ -71,9 +71,9 @@ OWL_API bool owl_call_cancelled(const owl_call *call);
 /** [any] Milliseconds until the deadline; 0 when it has passed. */
 OWL_API int64_t owl_call_remaining_ms(const owl_call *call);
 /** Have @p fn called when the call is ended from outside (as owl_call_cancelled() says): once, on a
- *  reactor thread, or at once by the caller if that has happened already. It must not block. One function
- *  per run of the handler (OWL_EEXISTS); NULL takes it back: once that has returned, it does not run
- *  any more and @p data may go. */
+ *  reactor thread, or at once by the caller if that has happened already. It must not block. One
+ *  function per run of the handler (OWL_EEXISTS); NULL takes it back: once that has returned, it
+ *  does not run any more and @p data may go. */
 OWL_API int owl_call_on_cancel(owl_call *call, void (*fn)(owl_call *call, void *data), void *data);
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -82,7 +82,8 @@ OWL_API int owl_call_on_cancel(owl_call *call, void (*fn)(owl_call *call, void *
  *  @p message may be NULL. Values that do not increase are dropped. Never blocks. @return 0 also if
  *  nobody wants to know. @errors OWL_EDONE, OWL_ECLOSED, OWL_EINVAL, OWL_ENOMEM. */
 OWL_API int owl_call_progress(owl_call *call, double progress, double total, const char *message);
-/** [any] Send a log message to the client, if it wants this level; likewise. @p logger may be NULL. */
+/** [any] Send a log message to the client, if it wants this level; likewise. @p logger may be
+ *  NULL. */
 OWL_API int owl_call_logf(owl_call *call, owl_level level, const char *logger, const char *fmt, ...)
     OWL_PRINTF(4, 5);
 /** [any] The same with any JSON value as its data. */
@@ -94,8 +95,8 @@ OWL_API int owl_call_log_json(owl_call *call, owl_level level, const char *logge
  * message with the current role; in a resource, text and bytes become contents of the URI that was
  * asked for. They return 0 or the first error, which also fails the call: OWL_ESTATE (this kind of
  * handler has no such result), OWL_EINVAL (a required argument is NULL), OWL_EPARSE (JSON text),
- * OWL_ELIMIT, OWL_ENOMEM. Text must be UTF-8; what is not is replaced by U+FFFD. A @p len may be OWL_NTS
- * for text that ends in NUL. */
+ * OWL_ELIMIT, OWL_ENOMEM. Text must be UTF-8; what is not is replaced by U+FFFD. A @p len may be
+ * OWL_NTS for text that ends in NUL. */
 #define OWL_NTS ((size_t)-1)
 
 OWL_API int owl_result_text(owl_call *call, const char *text);
@@ -136,14 +137,15 @@ OWL_API int owl_call_fail(owl_call *call, const char *fmt, ...) OWL_PRINTF(2, 3)
 OWL_API int owl_call_error(owl_call *call, int rpc_code, const char *data_json, const char *fmt,
                            ...) OWL_PRINTF(4, 5);
 
-/** [any] Keep the call beyond the handler's return; each ref needs one owl_call_unref(). A kept call
- *  stays valid after it was finished or cancelled and after the server was stopped or freed. */
+/** [any] Keep the call beyond the handler's return; each ref needs one owl_call_unref(). A kept
+ *  call stays valid after it was finished or cancelled and after the server was stopped or
+ *  freed. */
 OWL_API owl_call *owl_call_ref(owl_call *call);
 OWL_API void owl_call_unref(owl_call *call);
 /** [any] Finish a call, once its handler has begun: with the result built so far if @p status is 0,
- *  otherwise as a handler that returned @p status (OWL_PENDING too). What the handler itself returns is
- *  ignored then. Takes no reference. A call that nobody finishes ends at its deadline. @errors OWL_EDONE:
- *  it was finished, cancelled or timed out before; OWL_EINVAL: OWL_LATER. */
+ *  otherwise as a handler that returned @p status (OWL_PENDING too). What the handler itself
+ *  returns is ignored then. Takes no reference. A call that nobody finishes ends at its deadline.
+ *  @errors OWL_EDONE: it was finished, cancelled or timed out before; OWL_EINVAL: OWL_LATER. */
 OWL_API int owl_call_finish(owl_call *call, int status);
 
 /* ---- asking the client -----------------------------------------------------------------------
@@ -176,22 +178,23 @@ typedef struct owl_question {
     const char *params_json; /* instead of all but kind: `params` as JSON text */
 } owl_question;
 
-/** Ask under @p key (unique within the call). Only in tools, prompts and resources. The time that the
- *  client takes does not count against the deadline. @return 0 and the answer (the client's result
- *  object: `action`/`content`, `role`/`content`/`model`, `roots`); OWL_PENDING; -OWL_ECAPABILITY if the
- *  client cannot be asked this; -OWL_ESTATE in other kinds of handlers; -OWL_EINVAL, -OWL_EPARSE (the
- *  question). A client that refuses to sample or to name its roots fails the call; a form that is
- *  declined or closed is an answer. */
+/** Ask under @p key (unique within the call). Only in tools, prompts and resources. The time that
+ *  the client takes does not count against the deadline. @return 0 and the answer (the client's
+ *  result object: `action`/`content`, `role`/`content`/`model`, `roots`); OWL_PENDING;
+ *  -OWL_ECAPABILITY if the client cannot be asked this; -OWL_ESTATE in other kinds of handlers;
+ *  -OWL_EINVAL, -OWL_EPARSE (the question). A client that refuses to sample or to name its roots
+ *  fails the call; a form that is declined or closed is an answer. */
 OWL_API int owl_ask(owl_call *call, const char *key, const owl_question *question,
                     const owl_json **ret_answer);
 
-/** For tools registered with OWL_PARKED, which must not be run twice: the call waits where it is. The
- *  handler asks, returns OWL_PENDING, and @p fn is called on a worker thread with the answer; it may go
- *  on building the result, and returns like a handler (OWL_PENDING after it has asked again). Of several
- *  questions asked together each fn is called, one after the other, when all are answered; what the
- *  last one returns counts, or the first failure. @p answer is NULL if the client refused to answer. If
- *  the client does not come back the call is cancelled: see owl_call_on_cancel(). @errors as
- *  owl_ask(); OWL_ESTATE also if the tool is not parked, OWL_EEXISTS if the key was used before. */
+/** For tools registered with OWL_PARKED, which must not be run twice: the call waits where it is.
+ *  The handler asks, returns OWL_PENDING, and @p fn is called on a worker thread with the answer;
+ *  it may go on building the result, and returns like a handler (OWL_PENDING after it has asked
+ *  again). Of several questions asked together each fn is called, one after the other, when all are
+ *  answered; what the last one returns counts, or the first failure. @p answer is NULL if the
+ *  client refused to answer. If the client does not come back the call is cancelled: see
+ *  owl_call_on_cancel(). @errors as owl_ask(); OWL_ESTATE also if the tool is not parked,
+ *  OWL_EEXISTS if the key was used before. */
 OWL_API int owl_ask_async(owl_call *call, const char *key, const owl_question *question,
                           int (*fn)(owl_call *call, const owl_json *answer, void *data),
                           void *data);
@@ -201,10 +204,11 @@ OWL_API int owl_ask_async(owl_call *call, const char *key, const owl_question *q
 /** A shared object that adds tools to a server exports one symbol:
  *      OWL_PLUGIN("name", "1.0", init, done)
  *  It is refused if its ABI is not the library's. @p init registers with the functions of server.h;
- *  @p config is what the server was told for it (JSON text, or NULL); what it stores in *ret_data is
- *  given to @p done (which may be NULL) when the server is freed. If it fails, what it has registered
- *  stays until the server is freed. The object is never unloaded while the process lives. It uses the
- *  program's libowlclaw.so; a program that links the library statically must export its symbols. */
+ *  @p config is what the server was told for it (JSON text, or NULL); what it stores in *ret_data
+ *  is given to @p done (which may be NULL) when the server is freed. If it fails, what it has
+ *  registered stays until the server is freed. The object is never unloaded while the process
+ *  lives. It uses the program's libowlclaw.so; a program that links the library statically must
+ *  export its symbols. */
 #define OWL_PLUGIN_ABI 1u
 typedef struct owl_plugin_def {
     unsigned abi;

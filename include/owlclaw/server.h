@@ -22,9 +22,9 @@
 OWL_BEGIN_DECLS
 
 /** Options and definitions are begun with OWL_SERVER_OPTIONS(), OWL_TOOL(), OWL_RESOURCE() and
- *  OWL_PROMPT() (init.h), which fill in `size` and the members that nearly everybody gives. They grow
- *  at their end; `size` says which members the caller knows. Members that are
- *  0 or NULL have the default. */
+ *  OWL_PROMPT() (init.h), which fill in `size` and the members that nearly everybody gives. They
+ *  grow at their end; `size` says which members the caller knows. Members that are 0 or NULL have
+ *  the default. */
 typedef struct owl_server_options {
     size_t size;              /* sizeof(owl_server_options) */
     const char *name;         /* required: how the server calls itself */
@@ -57,43 +57,43 @@ OWL_API int owl_server_new(const owl_server_options *options, owl_server **ret_s
 /** Stops and joins if need be, then frees. NULL is fine. Not from a handler. */
 OWL_API void owl_server_free(owl_server *server);
 
-/* ---- where to serve: before the start ----------------------------------------------------------- */
+/* ---- where to serve: before the start -------------------------------------------------------- */
 
 /** Listen for HTTP on "host:port", "[::1]:port" or "port" (loopback); port 0 picks a free one. An
  *  address that is not loopback is refused unless allow_hosts is set: the library authenticates
  *  nobody. @errors OWL_EINVAL, OWL_EIO (the message says why). */
 OWL_API int owl_server_listen(owl_server *server, const char *address, owl_error *reterr);
-/** Serve one client on a pair of descriptors, one message a line; end of input stops the server. They
- *  stay the caller's, with the flags that they had. If @p out_fd is 1, standard output is the server's
- *  own until it stops: what the program prints meanwhile goes to standard error. */
+/** Serve one client on a pair of descriptors, one message a line; end of input stops the server.
+ *  They stay the caller's, with the flags that they had. If @p out_fd is 1, standard output is the
+ *  server's own until it stops: what the program prints meanwhile goes to standard error. */
 OWL_API int owl_server_serve_fds(owl_server *server, int in_fd, int out_fd, owl_error *reterr);
 /** The port of the first HTTP listener, once started; otherwise 0. */
 OWL_API int owl_server_port(const owl_server *server);
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 /** Start, serve until owl_server_stop() or end of input, finish what runs, and return. */
 OWL_API int owl_server_run(owl_server *server, owl_error *reterr);
 
 /** The same in three parts. A server runs once: a second start is OWL_ESTATE. */
 OWL_API int owl_server_start(owl_server *server, owl_error *reterr);
-/** Begin to stop: no new work, running calls get 4 s, are then cancelled and answered with a retryable
- *  error. Returns at once; may be called before the start, twice, from a handler and from a signal
- *  handler. */
+/** Begin to stop: no new work, running calls get 4 s, are then cancelled and answered with a
+ *  retryable error. Returns at once; may be called before the start, twice, from a handler and from
+ *  a signal handler. */
 OWL_API void owl_server_stop(owl_server *server);
 /** Wait until the server has stopped and every handler has returned. Not from a handler. */
 OWL_API int owl_server_join(owl_server *server);
 
-/** For a program with its own event loop, instead of start and join. owl_server_fd() starts the server
- *  with the calling thread as its only reactor (handlers run on workers all the same): poll that
- *  descriptor for reading, for at most owl_server_poll_ms() (-1: for ever), then call
- *  owl_server_step(), which never blocks. All three from one thread. @return of fd: the descriptor, or a
- *  negative error; of step: 1 while serving, 0 when stopped. */
+/** For a program with its own event loop, instead of start and join. owl_server_fd() starts the
+ *  server with the calling thread as its only reactor (handlers run on workers all the same): poll
+ *  that descriptor for reading, for at most owl_server_poll_ms() (-1: for ever), then call
+ *  owl_server_step(), which never blocks. All three from one thread. @return of fd: the descriptor,
+ *  or a negative error; of step: 1 while serving, 0 when stopped. */
 OWL_API int owl_server_fd(owl_server *server, owl_error *reterr);
 OWL_API int owl_server_poll_ms(owl_server *server);
 OWL_API int owl_server_step(owl_server *server);
 
-/* ---- what to serve: before the start or while running; clients are told ------------------------- */
+/* ---- what to serve: before the start or while running; clients are told ---------------------- */
 
 enum {
     OWL_INLINE = 1u << 0,   /* run on the reactor thread; the handler must not block */
@@ -170,7 +170,7 @@ OWL_API int owl_server_remove_prompt(owl_server *server, const char *name);
 /** Tell the clients that subscribed to @p uri that it has changed. */
 OWL_API int owl_server_resource_updated(owl_server *server, const char *uri);
 
-/* ---- beyond the core protocol: before the start -------------------------------------------------- */
+/* ---- beyond the core protocol: before the start ---------------------------------------------- */
 
 /** Serve a method of one's own, e.g. "skills/list": the handler reads owl_call_params() and answers
  *  with owl_result_raw(). Methods of the protocol itself are OWL_EEXISTS. */
@@ -188,7 +188,8 @@ OWL_API int owl_server_add_method(owl_server *server, const owl_method_def *meth
 /** Declare an extension capability, e.g. "com.example/search" with the settings "{}". */
 OWL_API int owl_server_add_extension(owl_server *server, const char *id, const char *settings_json,
                                      owl_error *reterr);
-/** Load a plugin (handler.h) from a shared object, before the start or while running. @errors OWL_EIO, OWL_EVERSION, its own. */
+/** Load a plugin (handler.h) from a shared object, before the start or while running. @errors
+ *  OWL_EIO, OWL_EVERSION, its own. */
 OWL_API int owl_server_load_plugin(owl_server *server, const char *path, const char *config,
                                    owl_error *reterr);
 

@@ -16,7 +16,8 @@ static unsigned char lower(char c)
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
-/* Eight bytes at once: they may differ in the bit that makes a letter small, and only in letters. */
+/* Eight bytes at once: they may differ in the bit that makes a letter small, and only in
+ * letters. */
 static bool eight_equal(const char *p, const char *q)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;

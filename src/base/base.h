@@ -8,7 +8,8 @@
 
 #define OWL_NODISCARD __attribute__((warn_unused_result))
 #define OWL_COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define OWL_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+#define OWL_CONTAINER(ptr, type, member) \
+    ((type *)(void *)(((char *)(ptr)) - offsetof(type, member)))
 #define OWL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define OWL_UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* A few words a thread: small enough for the space that the loader keeps for late libraries, and

@@ -1,6 +1,8 @@
-/* call/api.c - what a handler asks of its call (owlclaw/handler.h), apart from results and questions.
+/* call/api.c - what a handler asks of its call (owlclaw/handler.h), apart from results and
+ * questions.
  *
- * Threads: as handler.h says. What the client asked is immutable; progress and cancellation are under the call's lock. */
+ * Threads: as handler.h says. What the client asked is immutable; progress and cancellation are
+ * under the call's lock. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* call/ask.c - asking the client, alike on every revision.
  *
- * The handler's thread collects questions (owl_ask) and reads answers; the step `ask` sends them. A modern client gets
- * them as input_required together with a sealed state that carries the answers of earlier rounds, and comes back with a
- * new request. A legacy client gets requests of ours on the call's stream; the call waits, and its handler is run again
- * from its start when the last answer is there. Invariant: while a call waits in `ask` no handler runs, so the reactor
- * may use its arena. */
+ * The handler's thread collects questions (owl_ask) and reads answers; the step `ask` sends them. A
+ * modern client gets them as input_required together with a sealed state that carries the answers
+ * of earlier rounds, and comes back with a new request. A legacy client gets requests of ours on
+ * the call's stream; the call waits, and its handler is run again from its start when the last
+ * answer is there. Invariant: while a call waits in `ask` no handler runs, so the reactor may use
+ * its arena. */
 #include "call/ask.h"
 
 #include <stdio.h>

@@ -42,11 +42,12 @@ enum owl_verdict owl_ask_restore(struct owl_call *c);
 void owl_ask_drop(struct owl_call *c);
 /* What the worker runs for a parked call with answers: its functions; the handler's status. */
 int owl_ask_continue(struct owl_call *c);
-/* All answers are there: run the handler again from its start, or the functions of a parked call. */
+/* All answers are there: run the handler again from its start, or the functions of a parked
+ * call. */
 void owl_ask_go_on(struct owl_call *c);
 
-/* A response from a legacy client, on any reactor: finds the call that asked. @p session must be the
- * one that was asked. False if nobody waits for that id. */
+/* A response from a legacy client, on any reactor: finds the call that asked. @p session must be
+ * the one that was asked. False if nobody waits for that id. */
 bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg);
 
 /* ---- between ask.c and park.c ---- */

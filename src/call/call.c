@@ -1,7 +1,7 @@
 /* call/call.c - the life of a call: made, stepped, completed exactly once, let go.
  *
- * Threads: a call is stepped on its reactor only. Other threads meet it in two places: finishing (a compare-and-swap on
- * `state`, then a post) and letting go (an atomic count). */
+ * Threads: a call is stepped on its reactor only. Other threads meet it in two places: finishing (a
+ * compare-and-swap on `state`, then a post) and letting go (an atomic count). */
 #include "call/call.h"
 
 #include <math.h>

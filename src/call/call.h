@@ -1,9 +1,11 @@
-/* call/call.h - one request on its way from the envelope to the answer (the inside of owlclaw/handler.h).
- * Layer: call. Threads: a call belongs to the reactor on which it arrived; while its handler works elsewhere, that thread
- * alone touches what is marked [handler]. Everything marked [atomic] may be touched by any thread that holds the call.
+/* call/call.h - one request on its way from the envelope to the answer (the inside of
+ * owlclaw/handler.h).
+ * Layer: call. Threads: a call belongs to the reactor on which it arrived; while its handler works
+ * elsewhere, that thread alone touches what is marked [handler]. Everything marked [atomic] may be
+ * touched by any thread that holds the call.
  *
- * A call is data plus a named step (tbl/steps.h). It is completed exactly once: whoever moves `state` away from
- * OWL_CALL_RUNNING decides how it ends; everybody else is told -OWL_EDONE. */
+ * A call is data plus a named step (tbl/steps.h). It is completed exactly once: whoever moves
+ * `state` away from OWL_CALL_RUNNING decides how it ends; everybody else is told -OWL_EDONE. */
 #ifndef OWL_CALL_CALL_H
 #define OWL_CALL_CALL_H
 
@@ -45,14 +47,17 @@ struct owl_method {
     enum owl_verdict (*run)(struct owl_call *c);
 };
 
-/* Where what a call says goes. Implemented by the transports' fronts in server/. On the call's reactor. */
+/* Where what a call says goes. Implemented by the transports' fronts in server/. On the call's
+ * reactor. */
 struct owl_sink {
     const struct owl_sink_ops *ops;
 };
 struct owl_sink_ops {
-    /* A notification or a request to the client, before the response. 0, or -OWL_ESTATE: this client cannot be told. */
+    /* A notification or a request to the client, before the response. 0, or -OWL_ESTATE: this
+     * client cannot be told. */
     int (*send)(struct owl_sink *s, struct owl_call *c, owl_str message);
-    /* The response; the sink forgets the call. An empty message: the call ends without an answer. */
+    /* The response; the sink forgets the call. An empty message: the call ends without an
+     * answer. */
     void (*respond)(struct owl_sink *s, struct owl_call *c, owl_str message, int http_status);
 };
 
@@ -94,8 +99,8 @@ enum owl_call_state {
     OWL_CALL_ASKING,   /* waits for the client's answers: nobody may finish it */
     OWL_CALL_ENDED     /* cancelled, timed out or stopped: what the handler still does is ignored */
 };
-/* `state` holds the number of the handler's run in its upper bits, so that a handler that returns late
- * does not finish the run after its own. */
+/* `state` holds the number of the handler's run in its upper bits, so that a handler that returns
+ * late does not finish the run after its own. */
 enum { OWL_CALL__RUN = 4 };
 
 struct owl_call {
@@ -190,16 +195,18 @@ void owl_call_run(struct owl_call *c);
 /* The id names this call from now on: it can be cancelled by it. Before a handler has the arena.
  * @errors OWL_EEXISTS (the id is in use), OWL_ENOMEM. */
 OWL_NODISCARD int owl_call_claim_id(struct owl_call *c);
-/* The call is going to wait, for @p ms at most (0: for ever): what it holds only while it is quick is let go. */
+/* The call is going to wait, for @p ms at most (0: for ever): what it holds only while it is quick
+ * is let go. */
 void owl_call_wait(struct owl_call *c, uint64_t ms);
 /* Its id no longer names the call. */
 void owl_call_forget_id(struct owl_call *c);
-/* A method that suspended has its result now; on the reactor. False if the call was ended before. */
+/* A method that suspended has its result now; on the reactor. False if the call was ended
+ * before. */
 bool owl_call_complete(struct owl_call *c);
 /* Go on after a step that suspended; on the reactor. */
 void owl_call_resume(struct owl_call *c);
-/* End it from outside with that error, on the reactor: cancelled, timed out, stopping. False if it was completed. With
- * @p answer false the client gets nothing (it cancelled). */
+/* End it from outside with that error, on the reactor: cancelled, timed out, stopping. False if it
+ * was completed. With @p answer false the client gets nothing (it cancelled). */
 bool owl_call_end(struct owl_call *c, int error, bool answer);
 /* End every call of the reactor with that error. */
 void owl_host_end_calls(struct owl_host_local *l, int error);
@@ -217,14 +224,16 @@ void owl_call_set_failure_data(struct owl_call *c, owl_str json);
 void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name);
 /* The registry as this call sees it. */
 struct owl_snapshot *owl_call_registry(struct owl_call *c);
-/* A string member of params: decoded, in the arena. Absent, or OWL_EPARAMS recorded if it is no string (then false). */
+/* A string member of params: decoded, in the arena. Absent, or OWL_EPARAMS recorded if it is no
+ * string (then false). */
 bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret);
 /* Text in the call's arena; [handler]. NULL without memory. */
 char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n)
     OWL_PRINTF(2, 0);
 /* Send a message about this call to its client; on any thread. @p message is copied. */
 int owl_call_send(struct owl_call *c, owl_str message);
-/* The same for a progress notification: dropped if a later one of another thread has overtaken it. */
+/* The same for a progress notification: dropped if a later one of another thread has overtaken
+ * it. */
 int owl_call_send_progress(struct owl_call *c, owl_str message, double progress);
 /* 32 hex digits: of the client's traceparent, otherwise random. */
 const char *owl_call_trace_id(struct owl_call *c);
@@ -233,7 +242,8 @@ const char *owl_call_trace_id(struct owl_call *c);
 void owl_call__goto(struct owl_call *c, const struct owl_step *step);
 /* The handler of run @p run (the state when it began) has returned on another thread. */
 void owl_call__returned(struct owl_call *c, unsigned run, int status);
-/* The reactor moves the state from one of the states of @p from (bits) to @p to. False if it was in none of them. */
+/* The reactor moves the state from one of the states of @p from (bits) to @p to. False if it was in
+ * none of them. */
 bool owl_call__move(struct owl_call *c, unsigned from, enum owl_call_state to);
 static inline enum owl_call_state owl_call__state(const struct owl_call *c)
 {

@@ -1,9 +1,10 @@
 /* call/park.c - calls that wait for a modern client to come back with its answers.
  *
- * The request that began the call has been answered with input_required; its retry, a call of its own on any reactor,
- * becomes the front of the parked call: it brings the answers, and the parked call speaks through it.
- * Threads: a parked call is touched on its reactor only, a front on its own; they meet by messages. Each message holds
- * the calls that it names. Invariant: a park id is used once. */
+ * The request that began the call has been answered with input_required; its retry, a call of its
+ * own on any reactor, becomes the front of the parked call: it brings the answers, and the parked
+ * call speaks through it.
+ * Threads: a parked call is touched on its reactor only, a front on its own; they meet by messages.
+ * Each message holds the calls that it names. Invariant: a park id is used once. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -98,7 +99,8 @@ void owl_park_reply(struct owl_call *c)
 
 /* ---- parking ---- */
 
-/* input_required to whoever waits: the request that began the call, or the retry that is its front. */
+/* input_required to whoever waits: the request that began the call, or the retry that is its
+ * front. */
 static int tell(struct owl_call *c, owl_str members)
 {
     if (c->front) {

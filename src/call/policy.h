@@ -1,8 +1,8 @@
 /* call/policy.h - where governance plugs in.
  * Layer: call. Threads: the call's reactor.
  *
- * Every call of a known tool, resource or prompt passes admit() before its handler runs and settle() when it has ended,
- * however it ended. Methods know nothing of it. */
+ * Every call of a known tool, resource or prompt passes admit() before its handler runs and
+ * settle() when it has ended, however it ended. Methods know nothing of it. */
 #ifndef OWL_CALL_POLICY_H
 #define OWL_CALL_POLICY_H
 
@@ -15,7 +15,8 @@ enum owl_verdict {
 };
 
 struct owl_policy_ops {
-    /* OWL_NEXT admits. OWL_FINISH refuses, after owl_call_set_failure(). OWL_SUSPEND decides later, then resumes. */
+    /* OWL_NEXT admits. OWL_FINISH refuses, after owl_call_set_failure(). OWL_SUSPEND decides later,
+     * then resumes. */
     enum owl_verdict (*admit)(void *self, struct owl_call *c);
     /* OWL_NEXT, or OWL_SUSPEND until the outcome is durable. */
     enum owl_verdict (*settle)(void *self, struct owl_call *c);

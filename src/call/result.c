@@ -1,7 +1,7 @@
 /* call/result.c - the result of a call, built entry by entry (the builders of owlclaw/handler.h).
  *
- * Threads: the one that runs the handler, then the reactor. The members are built in their final form, so that closing
- * a result appends a bracket and copies nothing. */
+ * Threads: the one that runs the handler, then the reactor. The members are built in their final
+ * form, so that closing a result appends a bracket and copies nothing. */
 #include "call/result.h"
 
 #include <stdarg.h>

@@ -36,7 +36,8 @@ void owl_result_init(struct owl_result *r, enum owl_result_form form, struct owl
 void owl_result_reset(struct owl_result *r);
 /* Empty, and of raw members until the next reset. */
 void owl_result_replace(struct owl_result *r);
-/* No more entries: the members of the result, complete. -OWL_ELIMIT or -OWL_ENOMEM if it did not fit. */
+/* No more entries: the members of the result, complete. -OWL_ELIMIT or -OWL_ENOMEM if it did not
+ * fit. */
 OWL_NODISCARD int owl_result_close(struct owl_result *r, owl_str *ret_members);
 
 #endif

@@ -171,7 +171,8 @@ static enum owl_verdict run_settle(struct owl_call *c)
     return c->host->policy->settle(c->host->policy_self, c);
 }
 
-/* The failure as the client is told. When the reactor ended the call, the handler may still be writing its own. */
+/* The failure as the client is told. When the reactor ended the call, the handler may still be
+ * writing its own. */
 static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
 {
     struct owl_mcp_failure f = {.error = error,

@@ -123,7 +123,8 @@ static enum member candidate(owl_str key)
     }
 }
 
-/* The members of the message, from the tape of its scan. False: there is none, or a key is escaped. */
+/* The members of the message, from the tape of its scan. False: there is none, or a key is
+ * escaped. */
 static bool find_members(const struct owl_tape *tape, owl_str m[MEMBERS])
 {
     if (!tape || tape->partial || tape->n == 0)

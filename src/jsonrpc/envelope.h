@@ -26,14 +26,14 @@ struct owl_rpc_msg {
     struct owl_spans members; /* of params, in their order; in the arena of the message */
 };
 
-/* Read one message from text that owl_json_scan() has proved; @p tape is what it recorded, or NULL. Method names with escapes are
- * decoded into @p a. Refused with OWL_EREQUEST, the message saying which member and why: not an
- * object; jsonrpc is not "2.0"; id neither string nor integer or too long; method not a string
- * or too long; params neither object nor array; both or neither of result and error; a method
- * beside them; an error that is no object; a response without id (an error may have none, or
- * null, which reads as none). OWL_ENOMEM and OWL_ELIMIT (arena) where a method name is decoded.
- * ret->id is set also on failure (absent if it was not readable), so that the answer can name
- * it; everything else of *ret only on success. */
+/* Read one message from text that owl_json_scan() has proved; @p tape is what it recorded, or NULL.
+ * Method names with escapes are decoded into @p a. Refused with OWL_EREQUEST, the message saying
+ * which member and why: not an object; jsonrpc is not "2.0"; id neither string nor integer or too
+ * long; method not a string or too long; params neither object nor array; both or neither of result
+ * and error; a method beside them; an error that is no object; a response without id (an error may
+ * have none, or null, which reads as none). OWL_ENOMEM and OWL_ELIMIT (arena) where a method name
+ * is decoded. ret->id is set also on failure (absent if it was not readable), so that the answer
+ * can name it; everything else of *ret only on success. */
 OWL_NODISCARD int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
                                struct owl_rpc_msg *ret, owl_error *reterr);
 

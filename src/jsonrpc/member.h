@@ -7,9 +7,9 @@
 #include "codec/scan.h"
 
 /* The raw values of the members of @p proved that are called names[0…n-1]: ret[i] is that of
- * names[i], or absent. A key that is spelled with escapes is found too. Looked up on the tape of the
- * text if there is one that knows this object (the text itself or a value in it), otherwise by one
- * walk, which ends when all were found. False if @p proved is no object. */
+ * names[i], or absent. A key that is spelled with escapes is found too. Looked up on the tape of
+ * the text if there is one that knows this object (the text itself or a value in it), otherwise by
+ * one walk, which ends when all were found. False if @p proved is no object. */
 bool owl_members(owl_str proved, const struct owl_tape *tape, const owl_str *names, size_t n,
                  owl_str *ret);
 

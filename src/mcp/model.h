@@ -65,8 +65,8 @@ struct owl_mcp_meta {
     owl_str progress_token;   /* raw string or integer literal; absent also if it is neither */
     owl_str traceparent;      /* decoded */
 };
-/* @p raw is `_meta` of a request, proved text or absent; @p tape is that of the message, or NULL. @errors OWL_EPARAMS (`_meta` is not an object),
- * OWL_ENOMEM. */
+/* @p raw is `_meta` of a request, proved text or absent; @p tape is that of the message, or NULL.
+ * @errors OWL_EPARAMS (`_meta` is not an object), OWL_ENOMEM. */
 OWL_NODISCARD int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, const struct owl_tape *tape,
                                     struct owl_mcp_meta *ret, owl_error *reterr);
 

@@ -2,7 +2,8 @@
  * Layer: mcp. Threads: pure.
  *
  * A tool says with `"x-mcp-header":"N"` in its schema that the header Mcp-Param-N mirrors an
- * argument. Who decides by the header must be able to rely on it: what the tool gets is the same. */
+ * argument. Who decides by the header must be able to rely on it: what the tool gets is the
+ * same. */
 #ifndef OWL_MCP_PARAM_H
 #define OWL_MCP_PARAM_H
 

@@ -1,6 +1,7 @@
 /* reactor/address.c - the address of a listener: "host:port" as text and as a socket address.
  *
- * Threads: pure. Names are not resolved: what a listener binds to must not depend on a name server. */
+ * Threads: pure. Names are not resolved: what a listener binds to must not depend on a name
+ * server. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 

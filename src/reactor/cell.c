@@ -1,10 +1,11 @@
 /* reactor/cell.c - snapshot cells.
  *
- * Threads: publish and get from any, under the lock; pin and release on the reactor's own, without it
- * as long as nothing new was published.
- * Invariants: the current pin of a reactor holds one reference to its object, whether calls use it or
- * not; a retired one holds it until its last use ends. The reference is taken under the lock that a
- * publisher needs to drop the cell's own, so an object cannot vanish between reading and counting. */
+ * Threads: publish and get from any, under the lock; pin and release on the reactor's own, without
+ * it as long as nothing new was published.
+ * Invariants: the current pin of a reactor holds one reference to its object, whether calls use it
+ * or not; a retired one holds it until its last use ends. The reference is taken under the lock
+ * that a publisher needs to drop the cell's own, so an object cannot vanish between reading and
+ * counting. */
 #include "reactor/cell.h"
 
 #include "base/alloc.h"

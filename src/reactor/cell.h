@@ -19,7 +19,8 @@ struct owl_pin {
     void (*_aunref)(void *);
 };
 
-/* @p aref and @p aunref count references to an object atomically. Takes one reference to @p object. */
+/* @p aref and @p aunref count references to an object atomically. Takes one reference to @p
+ * object. */
 OWL_NODISCARD struct owl_cell *owl_cell_new(struct owl_runtime *rt, void *object,
                                             void (*aref)(void *), void (*aunref)(void *));
 /* After all reactors have ended. Pins that are still held then live until they are released. */

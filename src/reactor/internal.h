@@ -75,8 +75,8 @@ struct owl_runtime {
     struct owl_reactor reactors[]; /* opt.reactors of them */
 };
 
-/* thread.c: starts a thread that blocks all signals but faults and gives its arena chunks back at its
- * end. 0 or -OWL_ENOMEM. */
+/* thread.c: starts a thread that blocks all signals but faults and gives its arena chunks back at
+ * its end. 0 or -OWL_ENOMEM. */
 OWL_NODISCARD int owl_thread__start(pthread_t *ret, const char *name, void (*run)(void *),
                                     void *arg);
 

@@ -1,8 +1,8 @@
 /* reactor/listen.c - accepting connections and placing them.
  *
  * Threads: open and free on the thread that holds the runtime; an acceptor on its reactor's own.
- * Invariants: every connection that is handed on is counted as load of the reactor it goes to before
- * anybody else chooses. A handed-over descriptor belongs to its message until it is run. */
+ * Invariants: every connection that is handed on is counted as load of the reactor it goes to
+ * before anybody else chooses. A handed-over descriptor belongs to its message until it is run. */
 #include "reactor/listen.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ struct hand_over {
     int fd;
 };
 
-/* ---- placement ---------------------------------------------------------------------------------- */
+/* ---- placement ------------------------------------------------------------------------------- */
 
 static bool warning_due(struct warning *w)
 {
@@ -134,7 +134,7 @@ static void place(struct acceptor *a, int fd)
     l->opt.accept(l->opt.user, a->reactor, fd);
 }
 
-/* ---- accepting ---------------------------------------------------------------------------------- */
+/* ---- accepting ------------------------------------------------------------------------------- */
 
 static void acceptor_readable(uv_poll_t *poll, int status, int events);
 
@@ -205,7 +205,7 @@ static void acceptor_readable(uv_poll_t *poll, int status, int events)
     owl_reactor_mark(a->reactor, before);
 }
 
-/* ---- open and close ----------------------------------------------------------------------------- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 static int socket_options(int fd, int family)
 {
@@ -217,8 +217,9 @@ static int socket_options(int fd, int family)
     return 0;
 }
 
-/* The first socket binds without SO_REUSEPORT, which it gets only for its siblings' sake: otherwise a
- * second program of the same user could bind the port as well and silently take half the traffic. */
+/* The first socket binds without SO_REUSEPORT, which it gets only for its siblings' sake: otherwise
+ * a second program of the same user could bind the port as well and silently take half the
+ * traffic. */
 static int socket_bind(int fd, struct sockaddr_storage *address, bool first, bool has_siblings)
 {
     static const int on = 1;

@@ -1,9 +1,9 @@
 /* reactor/listen.h - TCP listeners, one SO_REUSEPORT socket a reactor, and fair placement.
  * Layer: reactor. Threads: open and close as said; accepted on the chosen reactor.
  *
- * Streams live for hours, so hashing alone leaves reactors unbalanced: an accepted descriptor goes to
- * the less loaded of the accepting reactor and one other, by mailbox. Out of descriptors, a listener
- * pauses for 100 ms instead of spinning. At most 64 connections are accepted a turn. */
+ * Streams live for hours, so hashing alone leaves reactors unbalanced: an accepted descriptor goes
+ * to the less loaded of the accepting reactor and one other, by mailbox. Out of descriptors, a
+ * listener pauses for 100 ms instead of spinning. At most 64 connections are accepted a turn. */
 #ifndef OWL_REACTOR_LISTEN_H
 #define OWL_REACTOR_LISTEN_H
 
@@ -11,14 +11,15 @@
 
 struct owl_listener;
 
-/* A new connection, on the thread of @p r: takes the descriptor, which is non-blocking, close-on-exec
- * and has TCP_NODELAY set. The listener has counted it as load of @p r already, so that the next
- * placement sees it: the receiver inherits that count and does owl_reactor_load_add(r, -1) when it
- * has closed the connection. Not called on a reactor after owl_listener_stop() there. */
+/* A new connection, on the thread of @p r: takes the descriptor, which is non-blocking,
+ * close-on-exec and has TCP_NODELAY set. The listener has counted it as load of @p r already, so
+ * that the next placement sees it: the receiver inherits that count and does
+ * owl_reactor_load_add(r, -1) when it has closed the connection. Not called on a reactor after
+ * owl_listener_stop() there. */
 typedef void (*owl_accept_fn)(void *user, struct owl_reactor *r, int fd);
 
-/* The address is "127.0.0.1:8080", "[::1]:8080", "localhost:8080" or "8080" (both are 127.0.0.1), or
- * "[::]:8080" (IPv4 too). Port 0 picks one. */
+/* The address is "127.0.0.1:8080", "[::1]:8080", "localhost:8080" or "8080" (both are 127.0.0.1),
+ * or "[::]:8080" (IPv4 too). Port 0 picks one. */
 struct owl_listen_options {
     owl_str address;
     unsigned max; /* load of the whole runtime beyond which connections are closed at once; not 0 */

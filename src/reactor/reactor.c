@@ -37,7 +37,8 @@ void owl_reactor_assert(const struct owl_reactor *r)
 {
     if (OWL_LIKELY(self == r))
         return;
-    /* Relaxed: only the thread that starts or joins may be in doubt, and it wrote the state itself. */
+    /* Relaxed: only the thread that starts or joins may be in doubt, and it wrote the state
+     * itself. */
     enum owl_runtime_state s = atomic_load_explicit(&r->rt->state, memory_order_relaxed);
     bool on_the_thread_of_the_reactor = s == OWL_RUNTIME_NEW || s == OWL_RUNTIME_ENDED;
     OWL_ASSERT(on_the_thread_of_the_reactor);
@@ -61,8 +62,8 @@ int owl_reactor__init(struct owl_runtime *rt, unsigned index)
     return 0;
 }
 
-/* Both leave the previous self in place: a program may step an embedded runtime from the callbacks of
- * another one. */
+/* Both leave the previous self in place: a program may step an embedded runtime from the callbacks
+ * of another one. */
 void owl_reactor__run(struct owl_reactor *r)
 {
     struct owl_reactor *before = self;

@@ -5,7 +5,8 @@
  * crosses by owl_post(). Life of a runtime:
  *     owl_runtime_new → (listeners, stdio) → owl_runtime_start → … → owl_runtime_stop →
  *     owl_runtime_join → owl_runtime_unref
- * The loop of a reactor ends when owl_runtime_stop() was called and every handle on it is closed. */
+ * The loop of a reactor ends when owl_runtime_stop() was called and every handle on it is
+ * closed. */
 #ifndef OWL_REACTOR_REACTOR_H
 #define OWL_REACTOR_REACTOR_H
 
@@ -31,9 +32,10 @@ struct owl_runtime_options {
     const struct owl_log *log; /* borrowed, outlives the runtime; NULL: no log */
 };
 
-/* Loops and mailboxes, no threads yet: handles may be put on any loop until the start. Posting works
- * from now on. Counted, because calls that are kept after the stop still post: one reference. The
- * last one goes after the join. @errors OWL_EINVAL, OWL_ENOMEM, OWL_EIO (out of descriptors). */
+/* Loops and mailboxes, no threads yet: handles may be put on any loop until the start. Posting
+ * works from now on. Counted, because calls that are kept after the stop still post: one reference.
+ * The last one goes after the join. @errors OWL_EINVAL, OWL_ENOMEM, OWL_EIO (out of
+ * descriptors). */
 OWL_NODISCARD int owl_runtime_new(const struct owl_runtime_options *o, struct owl_runtime **ret,
                                   owl_error *reterr);
 struct owl_runtime *owl_runtime_aref(struct owl_runtime *rt);
@@ -43,12 +45,13 @@ void owl_runtime_aunref(struct owl_runtime *rt);
  * @errors OWL_ENOMEM (no thread could be made), OWL_ESTATE (started or stopped before). */
 OWL_NODISCARD int owl_runtime_start(struct owl_runtime *rt, owl_error *reterr);
 /* [any] Returns at once. A thread of the runtime's own waits for the workers, then closes the
- * mailboxes: whoever owns handles must close them, beforehand or by a message that is posted by now.
- * Work that is still queued is run all the same; more is refused. Harmless if it is repeated. */
+ * mailboxes: whoever owns handles must close them, beforehand or by a message that is posted by
+ * now. Work that is still queued is run all the same; more is refused. Harmless if it is
+ * repeated. */
 void owl_runtime_stop(struct owl_runtime *rt);
 /* Waits for all threads; the stop may come before or during it. An embedded reactor 0 is run to its
- * end. Without a start it only closes the loops, after running what was posted and submitted. Aborts
- * if a handle was left on a loop. Not from a reactor or worker. */
+ * end. Without a start it only closes the loops, after running what was posted and submitted.
+ * Aborts if a handle was left on a loop. Not from a reactor or worker. */
 void owl_runtime_join(struct owl_runtime *rt);
 
 /* Embedded: run what is ready on reactor 0 without blocking; false once its loop has ended. */
@@ -72,8 +75,9 @@ uint64_t owl_reactor_now(const struct owl_reactor *r);
 void owl_reactor_assert(const struct owl_reactor *r);
 
 /* Names what the reactor is doing, for the watchdog: a static string. Returns the previous one, to
- * be put back. Callbacks of handles mark themselves first of all: by that the watchdog knows that the
- * loop has woken, which libuv itself tells only after them. Messages and timers are marked already. */
+ * be put back. Callbacks of handles mark themselves first of all: by that the watchdog knows that
+ * the loop has woken, which libuv itself tells only after them. Messages and timers are marked
+ * already. */
 const char *owl_reactor_mark(struct owl_reactor *r, const char *doing);
 
 /* Connections and streams that live here; the listener balances by it. [any] */

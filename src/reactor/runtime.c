@@ -1,9 +1,9 @@
 /* reactor/runtime.c - the life of all reactors: new, start, stop, join.
  *
- * Threads: one a reactor, the workers, and one control thread, which is the watchdog and carries out
- * the stop, so that stopping never blocks and never needs a resource that it might not get.
- * Invariants: the start is all or nothing: threads wait until all of them exist. Mailboxes close only
- * after the last worker has ended, so that work can always deliver its result. */
+ * Threads: one a reactor, the workers, and one control thread, which is the watchdog and carries
+ * out the stop, so that stopping never blocks and never needs a resource that it might not get.
+ * Invariants: the start is all or nothing: threads wait until all of them exist. Mailboxes close
+ * only after the last worker has ended, so that work can always deliver its result. */
 #include <stdio.h>
 #include <time.h>
 

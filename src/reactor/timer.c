@@ -1,9 +1,9 @@
 /* reactor/timer.c - a pairing heap of intrusive timers under one libuv timer.
  *
  * Threads: the reactor's own.
- * Invariants: a timer is in the heap exactly while t->_reactor is set. `_prev` of a first child is its
- * parent, of another child its elder sibling, of the root NULL. The alarm rings no later than the
- * root is due; it may ring too early, since stopping a timer leaves it alone. */
+ * Invariants: a timer is in the heap exactly while t->_reactor is set. `_prev` of a first child is
+ * its parent, of another child its elder sibling, of the root NULL. The alarm rings no later than
+ * the root is due; it may ring too early, since stopping a timer leaves it alone. */
 #include "reactor/internal.h"
 
 static bool earlier(const struct owl_timer *a, const struct owl_timer *b)
@@ -83,8 +83,8 @@ static void alarm_set(struct owl_reactor *r, uint64_t least_delay)
     uv_timer_start(&r->alarm, alarm_rang, delay < least_delay ? least_delay : delay, 0);
 }
 
-/* Timers that are started by a callback wait for a later turn, or one that restarts itself without a
- * delay would keep the loop from polling: hence the limit, and the delay of at least 1 ms. */
+/* Timers that are started by a callback wait for a later turn, or one that restarts itself without
+ * a delay would keep the loop from polling: hence the limit, and the delay of at least 1 ms. */
 static void alarm_rang(uv_timer_t *alarm)
 {
     struct owl_reactor *r = alarm->data;

@@ -1,11 +1,11 @@
 /* reactor/watch.c - how long the turns of a loop take, and a warning while one takes too long.
  *
- * Threads: begin and end of a turn on the reactor's own, the scan on the control thread; between them
- * only relaxed atomics, since nothing else is published through them.
+ * Threads: begin and end of a turn on the reactor's own, the scan on the control thread; between
+ * them only relaxed atomics, since nothing else is published through them.
  *
  * A turn lasts from the moment the loop wakes until it polls again. libuv runs the callbacks of I/O
- * before its check handles, so a check alone would miss what blocks there: the turn also begins with
- * the first message, timer, accepted connection or mark, whichever comes first. */
+ * before its check handles, so a check alone would miss what blocks there: the turn also begins
+ * with the first message, timer, accepted connection or mark, whichever comes first. */
 #include "base/clock.h"
 #include "reactor/internal.h"
 

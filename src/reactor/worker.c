@@ -1,9 +1,9 @@
 /* reactor/worker.c - the pool of threads for work that may block.
  *
  * Threads: submit from any. All state is under rt->mu, never held while work runs.
- * Invariants: there is a queue only if there is a worker; workers_free counts those that are about to
- * look at the queue, including one that was just made, so that a thread is made only when the queue
- * holds more than they will take. */
+ * Invariants: there is a queue only if there is a worker; workers_free counts those that are about
+ * to look at the queue, including one that was just made, so that a thread is made only when the
+ * queue holds more than they will take. */
 #include <stdio.h>
 
 #include "reactor/internal.h"

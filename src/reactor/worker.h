@@ -10,8 +10,8 @@ struct owl_work {
     void (*run)(struct owl_work *w); /* on a worker thread; owns w */
 };
 
-/* Queue @p w. @errors OWL_ELIMIT (the queue is full), OWL_ECLOSED (stopped), OWL_ENOMEM (no thread could be made);
- * w stays the caller's then. */
+/* Queue @p w. @errors OWL_ELIMIT (the queue is full), OWL_ECLOSED (stopped), OWL_ENOMEM (no thread
+ * could be made); w stays the caller's then. */
 OWL_NODISCARD int owl_worker_submit(struct owl_runtime *rt, struct owl_work *w);
 
 #endif

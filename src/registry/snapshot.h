@@ -49,8 +49,9 @@ struct owl_snapshot {
     unsigned kept;
 };
 
-/* Merge @p parts (takes references of its own); @p page_items 0: the defaults. Of two items with one kind and key, that of the
- * part that comes first is served. One reference; NULL without memory. */
+/* Merge @p parts (takes references of its own); @p page_items 0: the defaults. Of two items with
+ * one kind and key, that of the part that comes first is served. One reference; NULL without
+ * memory. */
 OWL_NODISCARD struct owl_snapshot *owl_snapshot__new(struct owl_part *const *parts, size_t n_parts,
                                                      unsigned caps, size_t page_items);
 

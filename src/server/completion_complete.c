@@ -1,4 +1,5 @@
-/* server/completion_complete.c - the method completion/complete: values for an argument of a prompt or a template. */
+/* server/completion_complete.c - the method completion/complete: values for an argument of a prompt
+ * or a template. */
 #include "codec/json.h"
 #include "codec/scan.h"
 #include "server/server.h"

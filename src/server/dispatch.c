@@ -1,7 +1,7 @@
 /* server/dispatch.c - from the text of a message to a running call, for every front.
  *
- * Threads: the front's reactor. The order of the checks is that of mcp-wire 1.8: parse, envelope, era, required _meta,
- * mirror headers, version; the rest are steps of the call. */
+ * Threads: the front's reactor. The order of the checks is that of mcp-wire 1.8: parse, envelope,
+ * era, required _meta, mirror headers, version; the rest are steps of the call. */
 #include "base/alloc.h"
 #include "base/err.h"
 #include "call/ask.h"
@@ -83,7 +83,8 @@ static int classify(struct entry *e)
     return owl_fail(&e->err, e->class.error, "%s", e->class.why);
 }
 
-/* What a modern request must carry: its _meta members and, over HTTP, headers that mirror the body. */
+/* What a modern request must carry: its _meta members and, over HTTP, headers that mirror the
+ * body. */
 static int check_modern(struct entry *e)
 {
     struct owl_inbound *in = e->in;
@@ -203,7 +204,8 @@ static int start_call(struct entry *e, struct owl_call **ret)
     return 0;
 }
 
-/* Everything before the call exists. 0 and *ret_call, 0 without a call (nothing to answer), or the error in e->err. */
+/* Everything before the call exists. 0 and *ret_call, 0 without a call (nothing to answer), or the
+ * error in e->err. */
 static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
                  struct owl_call **ret_call)
 {

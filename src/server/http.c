@@ -1,7 +1,8 @@
 /* server/http.c - the HTTP front: /mcp for every revision.
  *
- * Threads: the reactor of the connection. POST: one message, answered as JSON, or as an event stream as soon as a
- * notification comes before the answer. GET: the stream of a legacy session. DELETE: its end. */
+ * Threads: the reactor of the connection. POST: one message, answered as JSON, or as an event
+ * stream as soon as a notification comes before the answer. GET: the stream of a legacy session.
+ * DELETE: its end. */
 #include <stdio.h>
 
 #include "base/alloc.h"

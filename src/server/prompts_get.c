@@ -1,4 +1,5 @@
-/* server/prompts_get.c - the method prompts/get: find the prompt, check its arguments, let its handler answer. */
+/* server/prompts_get.c - the method prompts/get: find the prompt, check its arguments, let its
+ * handler answer. */
 #include "codec/scan.h"
 #include "server/server.h"
 

@@ -1,4 +1,5 @@
-/* server/resources_read.c - the method resources/read: the exact URI first, then templates in their order. */
+/* server/resources_read.c - the method resources/read: the exact URI first, then templates in their
+ * order. */
 #include "codec/json.h"
 #include "server/server.h"
 

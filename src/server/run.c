@@ -1,8 +1,9 @@
 /* server/run.c - start, serve, drain, stop.
  *
- * Stopping, in order, each reactor on its own: no new connections, streams end, running calls get GRACE_MS and are then
- * ended with a retryable error; when the last call has ended, connections get a moment to send what is queued, and are
- * closed. The last reactor to get there stops the runtime. */
+ * Stopping, in order, each reactor on its own: no new connections, streams end, running calls get
+ * GRACE_MS and are then ended with a retryable error; when the last call has ended, connections get
+ * a moment to send what is queued, and are closed. The last reactor to get there stops the
+ * runtime. */
 #include <sched.h>
 
 #include "base/alloc.h"

@@ -430,6 +430,7 @@ int owl_server_load_plugin(owl_server *s, const char *path, const char *config, 
     int rc = check_plugin(def, path, reterr);
     if (rc != 0)
         dlclose(handle);
-    /* From here on the object stays mapped, even if it fails: what it has registered points into it. */
+    /* From here on the object stays mapped, even if it fails: what it has registered points into
+     * it. */
     return rc == 0 ? start_plugin(s, def, config, reterr) : rc;
 }

@@ -1,7 +1,8 @@
 /* server/server.h - the inside of owl_server: what its fronts and methods share.
  * Layer: server. Threads: see each part.
  *
- * A front (http.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is their sink. */
+ * A front (http.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is
+ * their sink. */
 #ifndef OWL_SERVER_SERVER_H
 #define OWL_SERVER_SERVER_H
 
@@ -46,8 +47,8 @@ enum owl_dispatched {
     OWL_DISPATCH_ACCEPTED, /* a notification or a response: no answer */
     OWL_DISPATCH_REFUSED   /* *out holds the error response, *status its HTTP status */
 };
-/* @p status and @p out (reset before) are used for OWL_DISPATCH_REFUSED. @p ret_call (may be NULL) is set before the call
- * runs, so that the front can tell it that the peer has gone. */
+/* @p status and @p out (reset before) are used for OWL_DISPATCH_REFUSED. @p ret_call (may be NULL)
+ * is set before the call runs, so that the front can tell it that the peer has gone. */
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
                                  struct owl_buf *out, int *status);
 

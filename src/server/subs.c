@@ -1,7 +1,8 @@
 /* server/subs.c - who hears of changes: legacy streams and modern listens.
  *
- * Threads: a subscriber lives on one reactor; a change is posted to every reactor and told there. Changes of lists are
- * gathered for a few milliseconds on reactor 0 first, so that a hundred new tools are one notification. */
+ * Threads: a subscriber lives on one reactor; a change is posted to every reactor and told there.
+ * Changes of lists are gathered for a few milliseconds on reactor 0 first, so that a hundred new
+ * tools are one notification. */
 #include "base/alloc.h"
 #include "codec/json.h"
 #include "server/server.h"

@@ -1,4 +1,5 @@
-/* server/subscriptions_listen.c - the method subscriptions/listen: a call that lasts, and hears of changes.
+/* server/subscriptions_listen.c - the method subscriptions/listen: a call that lasts, and hears of
+ * changes.
  *
  * The call ends when its client goes or cancels, or with a result when the server stops. */
 #include "base/err.h"

@@ -70,7 +70,8 @@ struct owl_http_view {
     size_t n_headers;
     owl_str body;
 };
-/* Borrowed. Path, query and headers are valid until ops->request returns; the body as long as the arena. */
+/* Borrowed. Path, query and headers are valid until ops->request returns; the body as long as the
+ * arena. */
 const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
 /* The first header of that name, or {NULL,0}. */
 owl_str owl_http_header(const struct owl_http_req *req, const char *name);

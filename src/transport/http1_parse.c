@@ -3,8 +3,8 @@
  *
  * llhttp finds the syntax (always strictly); this file shows what it finds, keeps the limits and
  * decides which well-formed requests are refused all the same. A head that arrives whole is never
- * copied: the view points into the input. What has been read when the input ends goes into the arena
- * of the request, and so does the body.
+ * copied: the view points into the input. What has been read when the input ends goes into the
+ * arena of the request, and so does the body.
  * Invariant: what a peer can make us keep is bounded by the limits at every byte. */
 #include "transport/http1_parse.h"
 

@@ -15,18 +15,14 @@ static inline int no_handler(owl_call *call, void *data)
 }
 
 /* Definitions with nothing but what is required. */
+/* clang-format off */
 #define TOOL(n) \
-    { \
-        .size = sizeof(owl_tool), .name = (n), .handler = no_handler \
-    }
+    { .size = sizeof(owl_tool), .name = (n), .handler = no_handler }
 #define RESOURCE(u, n) \
-    { \
-        .size = sizeof(owl_resource), .uri = (u), .name = (n), .handler = no_handler \
-    }
+    { .size = sizeof(owl_resource), .uri = (u), .name = (n), .handler = no_handler }
 #define PROMPT(n) \
-    { \
-        .size = sizeof(owl_prompt), .name = (n), .handler = no_handler \
-    }
+    { .size = sizeof(owl_prompt), .name = (n), .handler = no_handler }
+/* clang-format on */
 
 /* free_data that counts how often it was called for this data. */
 static inline void count_free(void *data)

@@ -447,7 +447,7 @@ static double ns_a_lookup(struct owl_snapshot *s, owl_str cursor)
     uint64_t spent = owl_now_ns() - start;
     assert_int_equal(bytes, members.n * ROUNDS);
     assert_int_equal(scratch.n, 0);
-    return (double)spent / ROUNDS;
+    return (double)spent / (double)ROUNDS;
 }
 
 TEST(kept_page_is_found_in_no_time, "")

@@ -354,7 +354,7 @@ static int complete(owl_call *c, void *data)
     return owl_result_completion(c, other ? other : "-");
 }
 
-static int requires(owl_call *c, void *data)
+static int needs_sampling(owl_call *c, void *data)
 {
     (void)data;
     return owl_call_require(c, "sampling.tools");
@@ -367,7 +367,7 @@ TEST(a_handler_sees_what_is_asked, "")
         s,
         (owl_resource){.uri = "db:{id}/row", .name = "row", .handler = look, .complete = complete});
     add_tool(s, (owl_tool){.name = "t", .handler = look});
-    add_tool(s, (owl_tool){.name = "requires", .handler = requires});
+    add_tool(s, (owl_tool){.name = "requires", .handler = needs_sampling});
     server_start(s);
     expect_str(modern(s, "resources/read", "db:a%20b/row", "\"uri\":\"db:a%20b/row\""),
                "result/contents/0/text", "db:a%20b/row|a b|-|" MODERN "|0");
