@@ -190,6 +190,9 @@ int owl_result_image(owl_call *c, const void *bytes, size_t len, const char *mim
 
 int owl_result_audio(owl_call *c, const void *bytes, size_t len, const char *mime)
 {
+    bool block = c->result.form == OWL_RESULT_TOOL || c->result.form == OWL_RESULT_PROMPT;
+    if (c->rev < OWL_REV_2025_03_26 && block && mime) /* the revision has no such block */
+        return owl_result_textf(c, "(%zu bytes of %s, which this client cannot take)", len, mime);
     return put_media(c, "{\"type\":\"audio\",\"data\":", bytes, len, mime);
 }
 
@@ -240,6 +243,9 @@ int owl_result_link(owl_call *c, const char *uri, const char *name, const char *
         return keep(r, -OWL_ESTATE);
     if (!uri || !name)
         return keep(r, -OWL_EINVAL);
+    if (c->rev < OWL_REV_2025_06_18) /* it has no such block */
+        return owl_result_textf(c, "%s: %s%s%s", name, uri, description ? "\n" : "",
+                                description ? description : "");
     begin_entry(r);
     member_str(&r->list, "{\"type\":\"resource_link\",\"uri\":", owl_str_of(uri));
     member_str(&r->list, ",\"name\":", owl_str_of(name));
@@ -292,8 +298,8 @@ int owl_result_structured(owl_call *c, const char *json, size_t len)
         return keep(r, compact.rc);
     if (r->n == 0)
         OWL_IGNORE(owl_result_textn(c, compact.p, compact.n)); /* its error is kept in r */
-    /* Legacy clients take objects only; they have the text. */
-    if (c->codec->era == OWL_ERA_MODERN || text.p[0] == '{') {
+    /* Legacy clients take objects only, and old ones nothing; they have the text. */
+    if (c->codec->era == OWL_ERA_MODERN || (c->rev >= OWL_REV_2025_06_18 && text.p[0] == '{')) {
         owl_buf_putz(&r->extra, ",\"structuredContent\":");
         owl_buf_puts(&r->extra, owl_buf_str(&compact));
     }

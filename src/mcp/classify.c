@@ -50,7 +50,7 @@ static void refuse_initialize(const struct owl_mcp_input *in, struct owl_mcp_cla
 /* The served revision of that name and era, or -1. */
 static int served(const struct owl_mcp_input *in, owl_str name, enum owl_era era)
 {
-    int rev = owl_rev_parse(name);
+    int rev = owl_rev_asked(name);
     if (rev < 0 || !(in->revs & OWL_REV_BIT(rev)) || owl_rev_era((enum owl_rev)rev) != era)
         return -1;
     return rev;
@@ -190,7 +190,7 @@ void owl_mcp_classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 
 enum owl_rev owl_mcp_negotiate(unsigned revs, owl_str asked)
 {
-    int rev = owl_rev_parse(asked);
+    int rev = owl_rev_asked(asked);
     if (rev >= 0 && (revs & OWL_REV_BIT(rev)) && owl_rev_era((enum owl_rev)rev) == OWL_ERA_LEGACY)
         return (enum owl_rev)rev;
     rev = owl_mcp__newest(revs, OWL_ERA_LEGACY);

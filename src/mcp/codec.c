@@ -16,6 +16,7 @@ enum {
     RPC_METHOD = -32601,
     RPC_PARAMS = -32602,
     RPC_INTERNAL = -32603,
+    RPC_TOOL = -32001,       /* style `codes` only */
     RPC_RESOURCE = -32002,   /* legacy only */
     RPC_URL_ELICIT = -32042, /* legacy only */
     RPC_HEADER = -32020,     /* modern; also to peers whose era is unknown */
@@ -104,6 +105,50 @@ static int legacy_code(const struct owl_mcp_failure *f)
     return RPC_INTERNAL;
 }
 
+/* The code of a failure of a known tool: arguments, denial and timeout have their own, all else
+ * failed. */
+static int tool_code(int error)
+{
+    switch (error) {
+    case OWL_EPARAMS:
+    case OWL_EDENIED:
+    case OWL_ETIMEOUT:
+    case OWL_ECAPABILITY: return owl_err_info(error)->rpc_code;
+    default: return owl_err_info(OWL_ETOOL)->rpc_code;
+    }
+}
+
+/* Faults of the tool or of its call, not of the protocol or of the server: what a model can correct
+ * or try again. */
+static bool is_of_tool(const struct owl_mcp_failure *f)
+{
+    if (!f->of_tool || f->rpc_code != 0)
+        return false;
+    switch (f->error) {
+    case OWL_EPARAMS:
+    case OWL_EDENIED:
+    case OWL_ETIMEOUT:
+    case OWL_ETOOL:
+    case OWL_EINVAL:
+    case OWL_ENOTFOUND:
+    case OWL_ELIMIT:
+    case OWL_EEXISTS:
+    case OWL_ESTATE:
+    case OWL_EIO:
+    case OWL_ECAPABILITY: return true;
+    default: return false;
+    }
+}
+
+static int codes_code(const struct owl_mcp_failure *f)
+{
+    if (f->error == OWL_ENOTFOUND && f->of_name && f->rpc_code == 0)
+        return RPC_TOOL;
+    if (f->error == OWL_ECAPABILITY && is_of_tool(f))
+        return tool_code(OWL_ETOOL); /* these revisions have no code for it */
+    return is_of_tool(f) ? tool_code(f->error) : legacy_code(f);
+}
+
 static int modern_code(const struct owl_mcp_failure *f)
 {
     int code = wanted_code(f);
@@ -132,14 +177,18 @@ static int modern_status(int code, int error)
     }
 }
 
-const struct owl_mcp_codec owl_mcp_legacy = {OWL_ERA_LEGACY, legacy_result, legacy_code,
+const struct owl_mcp_codec owl_mcp_codes = {OWL_ERA_LEGACY, true, legacy_result, codes_code,
+                                            legacy_status};
+const struct owl_mcp_codec owl_mcp_legacy = {OWL_ERA_LEGACY, false, legacy_result, legacy_code,
                                              legacy_status};
-const struct owl_mcp_codec owl_mcp_modern = {OWL_ERA_MODERN, modern_result, modern_code,
+const struct owl_mcp_codec owl_mcp_modern = {OWL_ERA_MODERN, false, modern_result, modern_code,
                                              modern_status};
 
 const struct owl_mcp_codec *owl_mcp_codec_of(enum owl_rev rev)
 {
-    return owl_rev_era(rev) == OWL_ERA_MODERN ? &owl_mcp_modern : &owl_mcp_legacy;
+    if (owl_rev_era(rev) == OWL_ERA_MODERN)
+        return &owl_mcp_modern;
+    return rev <= OWL_REV_2025_06_18 ? &owl_mcp_codes : &owl_mcp_legacy;
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -150,6 +199,8 @@ struct details {
     const struct owl_mcp_failure *f;
     owl_str retryable; /* from the data, or absent */
     int code;          /* 0: not told */
+    bool full;         /* details and retryable are always told */
+    bool details;      /* the data has details of its own */
     char before;       /* '{' until something is written */
 };
 
@@ -169,7 +220,11 @@ static void put_own(struct owl_buf *b, struct details *d)
         put_key(b, d, OWL_STR("code"));
         owl_buf_printf(b, "%d", d->code);
     }
-    if (d->retryable.p || retry || d->code != 0) {
+    if (d->full && !d->details) {
+        put_key(b, d, OWL_STR("details"));
+        owl_json_quote(b, d->f->message);
+    }
+    if (d->retryable.p || retry || d->code != 0 || d->full) {
         put_key(b, d, OWL_STR("retryable"));
         owl_json_compact(b, d->retryable.p ? d->retryable
                             : retry        ? OWL_STR("true")
@@ -189,11 +244,14 @@ static bool is_own(const struct details *d, owl_str literal)
 }
 
 /* {own members, members of the data}. Data that is no object becomes the member `details`. */
-static void put_details(struct owl_buf *b, const struct owl_mcp_failure *f, int code)
+static void put_details(struct owl_buf *b, const struct owl_mcp_failure *f, int code, bool full)
 {
-    static const owl_str retryable = {"retryable", 9};
-    struct details d = {.f = f, .code = code, .before = '{'};
-    bool object = owl_members(f->data, NULL, &retryable, 1, &d.retryable);
+    static const owl_str names[] = {{"retryable", 9}, {"details", 7}};
+    owl_str m[2];
+    struct details d = {.f = f, .code = code, .full = full, .before = '{'};
+    bool object = owl_members(f->data, NULL, names, 2, m);
+    d.retryable = m[0];
+    d.details = m[1].p || (f->data.p && !object);
     put_own(b, &d);
     if (object) {
         struct owl_span_iter it = owl_span_iter(f->data);
@@ -212,38 +270,12 @@ static void put_details(struct owl_buf *b, const struct owl_mcp_failure *f, int 
     owl_buf_putc(b, '}');
 }
 
-/* Whether the model should see the failure, as the result of its tool: what it can correct or try
- * again, not faults of the protocol or of the server. */
+/* Whether the model should see the failure, as the result of its tool. */
 static bool is_tool_result(const struct owl_mcp_codec *codec, const struct owl_mcp_failure *f)
 {
-    if (!f->of_tool || f->rpc_code != 0)
+    if (codec->codes || !is_of_tool(f))
         return false;
-    switch (f->error) {
-    case OWL_EPARAMS:
-    case OWL_EDENIED:
-    case OWL_ETIMEOUT:
-    case OWL_ETOOL:
-    case OWL_EINVAL:
-    case OWL_ENOTFOUND:
-    case OWL_ELIMIT:
-    case OWL_EEXISTS:
-    case OWL_ESTATE:
-    case OWL_EIO: return true;
-    case OWL_ECAPABILITY: return codec->era == OWL_ERA_LEGACY; /* where no code tells it */
-    default: return false;
-    }
-}
-
-/* The code of owlclaw/error: arguments, denial and timeout have their own, all else failed. */
-static int tool_code(int error)
-{
-    switch (error) {
-    case OWL_EPARAMS:
-    case OWL_EDENIED:
-    case OWL_ETIMEOUT:
-    case OWL_ECAPABILITY: return owl_err_info(error)->rpc_code;
-    default: return owl_err_info(OWL_ETOOL)->rpc_code;
-    }
+    return f->error != OWL_ECAPABILITY || codec->era == OWL_ERA_LEGACY; /* modern has a code */
 }
 
 static void write_tool_result(struct owl_buf *b, const struct owl_mcp_codec *codec, owl_str id,
@@ -259,7 +291,7 @@ static void write_tool_result(struct owl_buf *b, const struct owl_mcp_codec *cod
     owl_buf_puts(&parts, OWL_STR("}],\"isError\":true"));
     size_t n = parts.n;
     owl_buf_puts(&parts, OWL_STR("\"owlclaw/error\":"));
-    put_details(&parts, f, tool_code(f->error));
+    put_details(&parts, f, tool_code(f->error), false);
 
     if (parts.rc == 0) {
         struct owl_mcp_result r = {
@@ -273,16 +305,17 @@ static void write_tool_result(struct owl_buf *b, const struct owl_mcp_codec *cod
     owl_buf_done(&parts);
 }
 
-static void write_error(struct owl_buf *b, owl_str id, const struct owl_mcp_failure *f, int code)
+static void write_error(struct owl_buf *b, owl_str id, const struct owl_mcp_failure *f, int code,
+                        bool full)
 {
     owl_rpc_begin_error(b, id, code, f->message);
     bool object = !f->data.p || owl_span_is_object(f->data);
-    if (!object) {
+    if (!object && !full) {
         owl_buf_puts(b, OWL_STR(",\"data\":"));
         owl_json_compact(b, f->data);
-    } else if (f->data.p || f->trace_id.p || owl_err_info(f->error)->retryable) {
+    } else if (full || f->data.p || f->trace_id.p || owl_err_info(f->error)->retryable) {
         owl_buf_puts(b, OWL_STR(",\"data\":"));
-        put_details(b, f, 0);
+        put_details(b, f, 0, full);
     }
     owl_rpc_end_error(b);
 }
@@ -298,6 +331,6 @@ int owl_mcp_write_failure(struct owl_buf *b, const struct owl_mcp_codec *codec, 
         return 200;
     }
     int code = codec->code(f);
-    write_error(b, id, &told, code);
+    write_error(b, id, &told, code, codec->codes);
     return codec->http_status(code, f->error);
 }

@@ -23,6 +23,7 @@ struct owl_mcp_failure {
     int rpc_code;     /* 0, or a code that a handler chose; reserved ones become -32603 */
     bool of_tool;     /* a known tool failed: arguments, denial, timeout, exception */
     bool of_resource; /* OWL_ENOTFOUND speaks of a resource */
+    bool of_name;     /* OWL_ENOTFOUND speaks of a tool */
     owl_str message;  /* for the client; empty: the text of the error */
     owl_str data;     /* proved JSON text of error.data, or absent; objects get trace_id added */
     owl_str trace_id; /* or absent */
@@ -30,6 +31,8 @@ struct owl_mcp_failure {
 
 struct owl_mcp_codec {
     enum owl_era era;
+    bool
+        codes; /* a failure of a known tool is a JSON-RPC error with a code (ruling 5), no result */
     /* Write the result object. @p server_info is the serverInfo object as text. */
     void (*result)(struct owl_buf *b, const struct owl_mcp_result *r, owl_str server_info);
     /* The JSON-RPC code of a failure. */
@@ -38,7 +41,8 @@ struct owl_mcp_codec {
     int (*http_status)(int code, int error);
 };
 
-extern const struct owl_mcp_codec owl_mcp_legacy, owl_mcp_modern;
+/* 2024-11-05 to 2025-06-18, 2025-11-25, 2026-07-28. */
+extern const struct owl_mcp_codec owl_mcp_codes, owl_mcp_legacy, owl_mcp_modern;
 const struct owl_mcp_codec *owl_mcp_codec_of(enum owl_rev rev);
 
 /* A whole response message with that failure, on one line: a JSON-RPC error, or (a failure of a

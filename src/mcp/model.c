@@ -41,6 +41,11 @@ int owl_rev_parse(owl_str name)
     return -1;
 }
 
+int owl_rev_asked(owl_str name)
+{
+    return owl_str_is(name, OWL_REV_ALIAS) ? OWL_REV_2024_11_05 : owl_rev_parse(name);
+}
+
 int owl_revs_parse(owl_str list, unsigned *ret_set, owl_error *reterr)
 {
     unsigned set = 0;

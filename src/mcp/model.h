@@ -21,6 +21,9 @@ const char *owl_rev_name(enum owl_rev rev);
 enum owl_era owl_rev_era(enum owl_rev rev);
 /* The revision of that name, or -1. */
 int owl_rev_parse(owl_str name);
+/* The same for what a client asks for: "1.0" was never a revision, and is served as the oldest. */
+#define OWL_REV_ALIAS "1.0"
+int owl_rev_asked(owl_str name);
 /* "2025-11-25, 2026-07-28" → set of revisions; OWL_EINVAL names the unknown one and lists the
  * known. */
 OWL_NODISCARD int owl_revs_parse(owl_str list, unsigned *ret_set, owl_error *reterr);

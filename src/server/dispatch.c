@@ -59,6 +59,15 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
     return OWL_DISPATCH_REFUSED;
 }
 
+static enum owl_dispatched refuse_text(struct owl_inbound *in, const owl_error *err,
+                                       struct owl_buf *out, int *status)
+{
+    struct entry e;
+    entry_init(&e, in);
+    e.err = *err;
+    return refuse(&e, out, status);
+}
+
 /* ---- one message ---- */
 
 static int classify(struct entry *e)
@@ -265,6 +274,7 @@ static enum owl_dispatched dispatch_one(struct owl_inbound *in, owl_str proved,
 struct batch {
     struct owl_front front; /* the sink of the members' calls */
     struct owl_front *outer;
+    struct owl_arena *arena; /* in which the outer front of an HTTP request lives */
     size_t left;
     struct owl_buf out;
 };
@@ -281,7 +291,7 @@ static void batch_done(struct batch *b)
 {
     if (--b->left)
         return;
-    if (b->out.n) {
+    if (b->out.n || b->out.rc) {
         owl_buf_putc(&b->out, ']');
         if (b->out.rc != 0) {
             owl_buf_reset(&b->out);
@@ -289,9 +299,11 @@ static void batch_done(struct batch *b)
                           OWL_STR("the answers to the batch are too large together"),
                           (owl_str){NULL, 0});
         }
-        b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), 200);
     }
+    /* Nothing but notifications: there is nothing to say. */
+    b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), b->out.n ? 200 : 202);
     owl_buf_done(&b->out);
+    owl_arena_free(b->arena);
     owl_free(b);
 }
 
@@ -350,11 +362,17 @@ static size_t count_members(owl_str array)
     return n;
 }
 
-static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array)
+static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
+                                          struct owl_buf *out, int *status)
 {
     struct batch *b = owl_calloc(1, sizeof *b);
-    if (!b)
-        return OWL_DISPATCH_ACCEPTED;
+    if (!b) {
+        owl_error err;
+        owl_fail(&err, OWL_ENOMEM, NULL);
+        return refuse_text(in, &err, out, status);
+    }
+    b->arena = in->arena; /* holds the array too: until all members have begun, and then some */
+    in->arena = NULL;
     b->front = (struct owl_front){.sink = {&batch_ops},
                                   .server = in->front->server,
                                   .reactor = in->front->reactor,
@@ -378,15 +396,6 @@ static const char *batch_refusal(const struct owl_inbound *in, owl_str array)
     return n == 0 ? "an empty batch" : n > MAX_BATCH ? "a batch of more than 100 messages" : NULL;
 }
 
-static enum owl_dispatched refuse_text(struct owl_inbound *in, const owl_error *err,
-                                       struct owl_buf *out, int *status)
-{
-    struct entry e;
-    entry_init(&e, in);
-    e.err = *err;
-    return refuse(&e, out, status);
-}
-
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
                                  struct owl_buf *out, int *status)
 {
@@ -399,7 +408,7 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
         return dispatch_one(in, in->text, &tape, ret_call, out, status);
     const char *no_batch = batch_refusal(in, in->text);
     if (!no_batch)
-        return dispatch_batch(in, in->text);
+        return dispatch_batch(in, in->text, out, status);
     owl_fail(&err, OWL_EREQUEST, "%s", no_batch);
     return refuse_text(in, &err, out, status);
 }

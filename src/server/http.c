@@ -283,6 +283,7 @@ static void on_post(struct owl_server *s, struct owl_http_req *req, const struct
     owl_http_set_user(req, x);
     find_session(s, h->session, &in);
     in.scope = in.session ? owl_session_serial(in.session) : 0;
+    in.allow_batch = in.session && owl_session_rev(in.session) <= OWL_REV_2025_03_26;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;
     int status = 400;
     /* If a call took the arena, it may be over when this returns, and the exchange with it. */

@@ -79,7 +79,8 @@ static void on_line(void *user, owl_str line)
                              .session = p->session,
                              .session_state = p->session ? OWL_SESSION_KNOWN : OWL_SESSION_NONE,
                              .scope = (uint64_t)SCOPE, /* one client: its ids name its calls */
-                             .allow_batch = !p->session};
+                             .allow_batch = !p->session ||
+                                            owl_session_rev(p->session) <= OWL_REV_2025_03_26};
     if (owl_str_trim(line).n == 0)
         return; /* white space between messages harms nobody */
     in.arena = owl_arena_new(0);

@@ -48,8 +48,11 @@ static enum owl_verdict resolve(struct owl_call *c)
     if (!name.p)
         return owl_call_set_failure(c, OWL_EPARAMS, "tools/call needs params.name");
     struct owl_item *tool = owl_snapshot_find(owl_call_registry(c), OWL_KIND_TOOL, name);
-    if (!tool)
-        return owl_call_set_failure(c, OWL_ENOTFOUND, "unknown tool: %.*s", (int)name.n, name.p);
+    if (!tool) {
+        owl_call_set_failure(c, OWL_ENOTFOUND, "unknown tool: %.*s", (int)name.n, name.p);
+        c->failure.of_name = true;
+        return OWL_FINISH;
+    }
     c->arguments = owl_rpc_param(&c->msg, OWL_STR("arguments"));
     if (c->arguments.p && !owl_span_is_object(c->arguments))
         return owl_call_set_failure(c, OWL_EPARAMS, "params.arguments must be an object");

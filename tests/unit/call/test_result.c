@@ -10,6 +10,9 @@ static void make(owl_call *c, enum owl_result_form form, const struct owl_mcp_co
     c->arena = owl_arena_new(0);
     assert_non_null(c->arena);
     c->codec = codec;
+    c->rev = codec == &owl_mcp_modern   ? OWL_REV_2026_07_28
+             : codec == &owl_mcp_legacy ? OWL_REV_2025_11_25
+                                        : OWL_REV_2024_11_05;
     owl_result_init(&c->result, form, c->arena, max);
     c->result.uri = OWL_STR("test://x");
     c->result.mime_type = OWL_STR("text/plain");
@@ -157,6 +160,33 @@ TEST(legacy_clients_get_structured_objects_only, "")
     make(&c, OWL_RESULT_TOOL, &owl_mcp_legacy, 1 << 20);
     assert_int_equal(owl_result_structured(&c, "[1]", OWL_NTS), 0);
     closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"[1]\"}]");
+}
+
+TEST(old_clients_get_text_for_what_they_do_not_know, "")
+{
+    owl_call c;
+    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    assert_int_equal(owl_result_audio(&c, "abc", 3, "audio/wav"), 0);
+    assert_int_equal(owl_result_link(&c, "u:1", "n", "a/b", "d"), 0);
+    assert_int_equal(owl_result_link(&c, "u:2", "m", NULL, NULL), 0);
+    closes_as(&c,
+              "\"content\":[{\"type\":\"text\",\"text\":\"(3 bytes of audio/wav, which this client "
+              "cannot take)\"},{\"type\":\"text\",\"text\":\"n: u:1\\nd\"},"
+              "{\"type\":\"text\",\"text\":\"m: u:2\"}]");
+    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    assert_int_equal(owl_result_structured(&c, "{\"a\":1}", OWL_NTS), 0);
+    closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"{\\\"a\\\":1}\"}]");
+
+    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    c.rev = OWL_REV_2025_03_26; /* knows audio */
+    assert_int_equal(owl_result_audio(&c, "", 0, "audio/wav"), 0);
+    closes_as(&c, "\"content\":[{\"type\":\"audio\",\"data\":\"\",\"mimeType\":\"audio/wav\"}]");
+    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    c.rev = OWL_REV_2025_06_18; /* knows all of them */
+    assert_int_equal(owl_result_link(&c, "u:2", "m", NULL, NULL), 0);
+    assert_int_equal(owl_result_structured(&c, "{}", OWL_NTS), 0);
+    closes_as(&c, "\"content\":[{\"type\":\"resource_link\",\"uri\":\"u:2\",\"name\":\"m\"}],"
+                  "\"structuredContent\":{}");
 }
 
 TEST(structured_content_is_given_once, "")

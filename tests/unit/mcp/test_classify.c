@@ -96,7 +96,9 @@ static const struct row http_rows[] = {
     {"6 notification", NULL, L, KNOWN, "~notifications/initialized", 0, 0, 0, AT_L, NULL},
     {"6 response", NULL, NULL, KNOWN, NULL, 0, 0, 0, AT_L, NULL},
     {"6 legacy only", NULL, L, KNOWN, "ping", LEGACY, 0, 0, AT_L, NULL},
-    {"6 older, not served", NULL, "2025-06-18", KNOWN, "ping", 0, OWL_EVERSION, 400, 0,
+    {"6 older", NULL, "2025-06-18", KNOWN, "ping", 0, 0, 0, AT_L, NULL},
+    {"6 the oldest", NULL, "1.0", KNOWN, "ping", 0, 0, 0, AT_L, NULL},
+    {"6 older, not served", NULL, "2025-06-18", KNOWN, "ping", LEGACY, OWL_EVERSION, 400, 0,
      "'2025-06-18'"},
     {"7 header", NULL, L, UNKNOWN, "tools/list", 0, OWL_ENOTFOUND, 404, 0, "initialize"},
     {"7 no header", NULL, NULL, UNKNOWN, "tools/list", 0, OWL_ENOTFOUND, 404, 0, "ended"},
@@ -193,6 +195,11 @@ TEST(initialize_negotiates_a_legacy_revision, "")
     assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR(L)), AT_L);
     assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR(M)), AT_L);
     assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR("9999-01-01")), AT_L);
+    assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR("2025-06-18")), OWL_REV_2025_06_18);
+    assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR("2025-03-26")), OWL_REV_2025_03_26);
+    assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR("2024-11-05")), OWL_REV_2024_11_05);
+    assert_int_equal(owl_mcp_negotiate(OWL_REV_ALL, OWL_STR("1.0")), OWL_REV_2024_11_05);
+    assert_int_equal(owl_mcp_negotiate(LEGACY, OWL_STR("1.0")), AT_L);
     assert_int_equal(owl_mcp_negotiate(LEGACY, (owl_str){NULL, 0}), AT_L);
 }
 

@@ -120,6 +120,57 @@ static const struct {
     {{.error = OWL_ETOOL, .rpc_code = -32769}, -32769, -32769, 200},
 };
 
+/* Ruling 5, style `codes`. */
+TEST(old_revisions_tell_failures_of_tools_by_codes, "")
+{
+    static const struct {
+        struct owl_mcp_failure f;
+        int code;
+    } rows[] = {
+        {{.error = OWL_ENOTFOUND, .of_name = true}, -32001},
+        {{.error = OWL_ENOTFOUND, .of_resource = true}, -32002},
+        {{.error = OWL_ENOTFOUND}, -32602}, /* a prompt */
+        {{.error = OWL_EDENIED, .of_tool = true}, -32003},
+        {{.error = OWL_ETIMEOUT, .of_tool = true}, -32004},
+        {{.error = OWL_ETOOL, .of_tool = true}, -32005},
+        {{.error = OWL_EIO, .of_tool = true}, -32005},
+        {{.error = OWL_ECAPABILITY, .of_tool = true}, -32005},
+        {{.error = OWL_EPARAMS, .of_tool = true}, -32602},
+        {{.error = OWL_EINTERNAL, .of_tool = true}, -32603},
+        {{.error = OWL_ECLOSED, .of_tool = true}, -32603},
+        {{.error = OWL_ENOMETHOD}, -32601},
+        {{.error = OWL_ETOOL, .of_tool = true, .rpc_code = 17}, 17},
+    };
+    for (size_t i = 0; i < OWL_COUNT(rows); i++) {
+        if (owl_mcp_codes.code(&rows[i].f) != rows[i].code)
+            fail_msg("row %zu: %d", i, owl_mcp_codes.code(&rows[i].f));
+    }
+    assert_ptr_equal(owl_mcp_codec_of(OWL_REV_2024_11_05), &owl_mcp_codes);
+    assert_ptr_equal(owl_mcp_codec_of(OWL_REV_2025_06_18), &owl_mcp_codes);
+    assert_ptr_equal(owl_mcp_codec_of(OWL_REV_2025_11_25), &owl_mcp_legacy);
+
+    struct owl_buf b;
+    owl_buf_init(&b, 4096);
+    struct owl_mcp_failure f = {.error = OWL_ETIMEOUT,
+                                .of_tool = true,
+                                .message = OWL_STR("too slow"),
+                                .trace_id = OWL_STR("t")};
+    owl_mcp_write_failure(&b, &owl_mcp_codes, OWL_STR("1"), &f, OWL_STR("{}"));
+    assert_true(owl_str_is(owl_buf_str(&b),
+                           "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32004,\"message\":"
+                           "\"too slow\",\"data\":{\"details\":\"too slow\",\"retryable\":true,"
+                           "\"trace_id\":\"t\"}}}"));
+    owl_buf_reset(&b);
+    f.data = OWL_STR("{\"details\":[1],\"reason\":\"x\"}");
+    owl_mcp_write_failure(&b, &owl_mcp_codes, OWL_STR("1"), &f, OWL_STR("{}"));
+    assert_non_null(memmem(b.p, b.n,
+                           "\"data\":{\"retryable\":true,\"trace_id\":\"t\",\"details\":[1],"
+                           "\"reason\":\"x\"}",
+                           strlen("\"data\":{\"retryable\":true,\"trace_id\":\"t\",\"details\":[1],"
+                                  "\"reason\":\"x\"}")));
+    owl_buf_done(&b);
+}
+
 TEST(failures_have_the_codes_of_their_revision, "")
 {
     for (size_t i = 0; i < OWL_COUNT(codes); i++) {

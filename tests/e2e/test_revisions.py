@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Every legacy revision, over HTTP and stdio, on one server; what differs between them."""
+
+from client import *
+
+OLD = ("2024-11-05", "2025-03-26", "2025-06-18")
+
+
+def sessions(version):
+    """The same client over both transports."""
+    yield Session(version=version)
+    with Stdio("--stdio") as s:
+        s.initialize(version)
+        yield s
+
+
+def tool(s, name, **arguments):
+    return s.request("tools/call", {"name": name, "arguments": arguments})
+
+
+def post_batch(s, *messages):
+    """The status, and the messages of the answer by their ids."""
+    with Connection(s.port) as connection:
+        connection.send(encode("POST", "/mcp", s.headers(), list(messages), s.port))
+        reply = connection.response()
+    body = json.loads(reply.body) if reply.body else []
+    return reply.status, {m["id"]: m for m in body} if isinstance(body, list) else body
+
+
+@test("OR-1.3")
+def each_revision_is_negotiated_and_served():
+    for version in (*OLD, LEGACY):
+        for s in sessions(version):
+            contains([t["name"] for t in s.request("tools/list").result["tools"]], "echo")
+            equal(tool(s, "echo", message=version).text, version)
+            equal(s.request("ping").result, {})
+            text = s.request("resources/read", {"uri": "test://static-text"}).result["contents"]
+            contains(text[0]["text"], "static text")
+
+
+@test("OR-1.1")
+def version_1_0_is_answered_1_0():
+    s = Session(version="1.0")
+    equal(s.version, "1.0")
+    equal(tool(s, "echo", message="x").text, "x")  # with its header
+    with Stdio("--stdio") as p:
+        equal(p.initialize("1.0").result["protocolVersion"], "1.0")
+        equal(tool(p, "nope").error["code"], -32001)
+
+
+@test("OR-9.4 OR-9.7 OR-9.9")
+def old_revisions_tell_failures_by_codes():
+    for version in OLD:
+        for s in sessions(version):
+            error = tool(s, "test_error_handling").error
+            equal(error["code"], -32005)
+            equal(error["data"]["retryable"], False)
+            check(error["data"]["details"] and error["data"]["trace_id"], show(error))
+            equal(tool(s, "no_such_tool").error["code"], -32001)
+            equal(s.request("resources/read", {"uri": "test://none"}).error["code"], -32002)
+            equal(s.request("no/method").error["code"], -32601)
+
+
+@test()
+def new_revisions_show_failures_to_the_model():
+    for s in sessions(LEGACY):
+        equal(tool(s, "test_error_handling").result["isError"], True)
+
+
+@test()
+def blocks_that_a_revision_lacks_become_text():
+    for version, kind in ("2024-11-05", "text"), ("2025-03-26", "audio"):
+        for s in sessions(version):
+            equal(tool(s, "test_audio_content").result["content"][0]["type"], kind)
+
+
+@test("OR-13.4")
+def batches_are_answered_where_the_revision_has_them():
+    for version in ("2024-11-05", "2025-03-26", "1.0"):
+        s = Session(version=version)
+        status, answers = post_batch(
+            s, s.message("ping", request_id="a"),
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}},
+            s.message("tools/call", {"name": "echo", "arguments": {"message": "b"}}, "b"),
+            s.message("no/method", {}, "c"), {"jsonrpc": "2.0", "id": "d"})
+        equal((status, sorted(answers)), (200, ["a", "b", "c", "d"]))
+        equal(answers["a"]["result"], {})
+        equal(answers["b"]["result"]["content"][0]["text"], "b")
+        equal(answers["c"]["error"]["code"], -32601)
+        equal(answers["d"]["error"]["code"], -32600)
+        with Stdio("--stdio") as p:
+            p.initialize(version)
+            p.send([{"jsonrpc": "2.0", "id": 8, "method": "ping"}])
+            equal(p.read(), [{"jsonrpc": "2.0", "id": 8, "result": {}}])
+
+
+@test()
+def a_batch_of_notifications_is_only_accepted():
+    s = Session(version="2025-03-26")
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
+    equal(post_batch(s, note, note), (202, {}))
+
+
+SLOW = {"name": "test_tool_with_progress", "arguments": {}}
+
+
+@test()
+def a_batch_with_a_slow_call_is_answered_as_a_whole():
+    s = Session(version="2025-03-26")
+    status, answers = post_batch(s, s.message("tools/call", SLOW, "slow"),
+                                 s.message("ping", None, "p"))
+    equal((status, sorted(answers)), (200, ["p", "slow"]))
+
+
+@test()
+def a_client_that_hangs_up_during_a_batch_harms_nobody():
+    s = Session(version="2025-03-26")
+    batch = [s.message("tools/call", SLOW, n) for n in ("1", "2")]
+    with Connection(s.port) as connection:
+        connection.send(encode("POST", "/mcp", s.headers(), batch, s.port))
+    time.sleep(0.4)
+    equal(tool(s, "echo", message="still here").text, "still here")
+
+
+@test()
+def batches_are_refused_by_later_revisions():
+    for version in ("2025-06-18", LEGACY):
+        s = Session(version=version)
+        status, answer = post_batch(s, s.message("ping"))
+        equal((status, answer["error"]["code"]), (400, -32600))
+        with Stdio("--stdio") as p:
+            p.initialize(version)
+            p.send([{"jsonrpc": "2.0", "id": 8, "method": "ping"}])
+            equal(p.read()["error"]["code"], -32600)
+
+
+@test()
+def initialize_is_refused_within_a_batch():
+    s = Session(version="2025-03-26")
+    inner = s.message("initialize", initialize_params("2025-03-26", None), "i")
+    status, answers = post_batch(s, inner)
+    equal((status, answers["i"]["error"]["code"]), (200, -32600))
+
+
+main()
