@@ -62,6 +62,14 @@ static inline bool owl_span_key_is(const struct owl_span *s, owl_str name)
 /* The value of the member @p key (an escaped spelling in the source is found too), or {NULL,0}. */
 owl_str owl_span_get(owl_str proved_object, const char *key);
 
+/* Proved text without the white space before it. */
+static inline owl_str owl_span_begin(owl_str proved)
+{
+    while (proved.n > 0 && (unsigned char)proved.p[0] <= ' ')
+        proved = (owl_str){proved.p + 1, proved.n - 1};
+    return proved;
+}
+
 /* First character classes of proved text. */
 static inline bool owl_span_is_object(owl_str v)
 {

@@ -256,10 +256,12 @@ static enum owl_dispatched dispatch_one(struct owl_inbound *in, owl_str proved,
     struct entry e;
     entry_init(&e, in);
     struct owl_call *c = NULL;
-    if (admit(&e, proved, tape, &c) != 0)
-        return e.msg.kind == OWL_RPC_NOTIFICATION && e.msg.method.p && !in->front->http
-                   ? OWL_DISPATCH_ACCEPTED /* a notification gets no answer, not even a refusal */
-                   : refuse(&e, out, status);
+    if (admit(&e, proved, tape, &c) != 0) {
+        /* A notification gets no answer, not even a refusal; a POST of its own gets a status. */
+        bool unheard = e.msg.kind == OWL_RPC_NOTIFICATION && e.msg.method.p &&
+                       (!in->front->http || in->in_batch);
+        return unheard ? OWL_DISPATCH_ACCEPTED : refuse(&e, out, status);
+    }
     if (!c)
         return OWL_DISPATCH_ACCEPTED;
     if (ret_call)
@@ -404,7 +406,7 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
     owl_buf_reset(out);
     if (owl_json_scan_tape(in->text, OWL_JSON_DEPTH, &tape, &err) != 0)
         return refuse_text(in, &err, out, status);
-    if (!owl_span_is_array(owl_str_trim(in->text)))
+    if (!owl_span_is_array(owl_span_begin(in->text)))
         return dispatch_one(in, in->text, &tape, ret_call, out, status);
     const char *no_batch = batch_refusal(in, in->text);
     if (!no_batch)

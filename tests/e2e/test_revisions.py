@@ -95,6 +95,17 @@ def batches_are_answered_where_the_revision_has_them():
 
 
 @test()
+def white_space_before_a_message_does_not_matter():
+    s = Session(version="2025-03-26")
+    for body, answers in (b'\r\n\t [{"jsonrpc":"2.0","id":1,"method":"ping"}]\n', [1]), \
+                         (b'\n{"jsonrpc":"2.0","id":2,"method":"ping"}', 2):
+        with Connection(s.port) as connection:
+            connection.send(encode("POST", "/mcp", s.headers(), body, s.port))
+            got = json.loads(connection.response().body)
+        equal([m["id"] for m in got] if isinstance(got, list) else got["id"], answers)
+
+
+@test()
 def a_batch_of_notifications_is_only_accepted():
     s = Session(version="2025-03-26")
     note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
