@@ -51,7 +51,10 @@ static inline void http_close(struct http *h)
 static inline bool http_fill(struct http *h)
 {
     char chunk[16384];
-    ssize_t n = recv(h->fd, chunk, sizeof chunk, 0);
+    ssize_t n;
+    do { /* a ring that libuv has closed may interrupt a wait with a time limit, without a signal */
+        n = recv(h->fd, chunk, sizeof chunk, 0);
+    } while (n < 0 && errno == EINTR);
     if (n < 0)
         fail_msg("nothing received in time");
     bytes_add(&h->raw, chunk, (size_t)n);

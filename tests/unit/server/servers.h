@@ -6,6 +6,7 @@
 #define OWL_TEST_SERVER_SERVERS_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <owlclaw/owlclaw.h>
 #include <poll.h>
 #include <pthread.h>

@@ -72,7 +72,10 @@ static inline ssize_t client_fill(struct client *c)
         c->n -= c->at;
         c->at = 0;
     }
-    ssize_t n = recv(c->fd, c->buf + c->n, sizeof(c->buf) - c->n, 0);
+    ssize_t n;
+    do { /* a ring that libuv has closed may interrupt a wait with a time limit, without a signal */
+        n = recv(c->fd, c->buf + c->n, sizeof(c->buf) - c->n, 0);
+    } while (n < 0 && errno == EINTR);
     if (n < 0)
         assert_int_not_equal(errno, EAGAIN); /* an answer that never came */
     if (n > 0)
