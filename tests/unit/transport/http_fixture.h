@@ -34,6 +34,7 @@ struct server {
     struct owl_listener *listener;
     atomic_int requests, gone;
     atomic_int flood_rc;        /* what ended the flood */
+    atomic_bool starved;        /* /starve has been answered */
     atomic_bool inside;         /* a function of the server is running */
     atomic_bool gone_inside;    /* `gone` was called from one: must never be */
     atomic_bool request_inside; /* … nor `request`, from a reply in a later turn */
@@ -200,6 +201,7 @@ static inline void on_request(void *user, struct owl_http_req *req)
         owl_alloc_fail_at(1);
         reply_big(s, req);
         owl_alloc_fail_at(0);
+        atomic_store(&s->starved, true);
     } else if (owl_str_is(path, "/extra")) {
         reply_extra(s, req);
     } else {
