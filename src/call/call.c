@@ -316,12 +316,10 @@ static void on_done(struct owl_reactor *r, struct owl_msg *m)
     owl_call_unref(c);
 }
 
-/* Moves the state from exactly @p running; the winner posts. */
-static int finish(struct owl_call *c, unsigned running, int status)
+/* The winner of the run posts. */
+static int finish(struct owl_call *c, unsigned run, int status)
 {
-    unsigned finished = running - OWL_CALL_RUNNING + OWL_CALL_FINISHED;
-    if (running % OWL_CALL__RUN != OWL_CALL_RUNNING ||
-        !atomic_compare_exchange_strong(&c->state, &running, finished))
+    if (!owl_call__win(c, run))
         return -OWL_EDONE;
     c->status = status;
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);

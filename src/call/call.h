@@ -250,6 +250,13 @@ static inline enum owl_call_state owl_call__state(const struct owl_call *c)
     return (enum owl_call_state)(atomic_load_explicit(&c->state, memory_order_acquire) %
                                  OWL_CALL__RUN);
 }
+/* Whoever gets true has finished the run that began with the state @p run, and nobody else has. */
+static inline bool owl_call__win(struct owl_call *c, unsigned run)
+{
+    return run % OWL_CALL__RUN == OWL_CALL_RUNNING &&
+           atomic_compare_exchange_strong(&c->state, &run,
+                                          run - OWL_CALL_RUNNING + OWL_CALL_FINISHED);
+}
 extern const struct owl_step owl_steps[];
 enum {
 #define OWL_STEP_ROW(sym, text) OWL_STEP_##sym,

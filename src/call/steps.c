@@ -88,8 +88,7 @@ static enum owl_verdict run_inline(struct owl_call *c)
 {
     unsigned run = atomic_load(&c->state);
     int rc = c->handler(c, c->handler_data);
-    if (rc == OWL_LATER || !atomic_compare_exchange_strong(
-                               &c->state, &run, run - OWL_CALL_RUNNING + OWL_CALL_FINISHED))
+    if (rc == OWL_LATER || !owl_call__win(c, run))
         return OWL_NEXT; /* later, or finished by hand: a post ends the wait */
     c->status = rc;
     c->returned = true;

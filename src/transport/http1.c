@@ -443,17 +443,6 @@ const struct owl_http_view *owl_http_view(const struct owl_http_req *req)
     return &req->conn->parse.view;
 }
 
-owl_str owl_http_header(const struct owl_http_req *req, const char *name)
-{
-    const struct owl_http_view *v = owl_http_view(req);
-    owl_str wanted = owl_str_of(name);
-    for (size_t i = 0; i < v->n_headers; i++) {
-        if (v->headers[i].name.n == wanted.n && owl_str_ieq(v->headers[i].name, wanted))
-            return v->headers[i].value;
-    }
-    return (owl_str){NULL, 0};
-}
-
 struct owl_arena *owl_http_take_arena(struct owl_http_req *req)
 {
     struct owl_arena *a = req->conn->parse.arena;

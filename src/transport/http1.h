@@ -73,8 +73,6 @@ struct owl_http_view {
 /* Borrowed. Path, query and headers are valid until ops->request returns; the body as long as the
  * arena. */
 const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
-/* The first header of that name, or {NULL,0}. */
-owl_str owl_http_header(const struct owl_http_req *req, const char *name);
 /* The body lives in an arena without a cap of its own. Once only: the taker owns it from now
  * on and must keep it until the request has been answered or is gone. */
 OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
