@@ -6,6 +6,7 @@
 
 int add_content_tools(owl_server *server, owl_error *reterr);
 int add_runtime_tools(owl_server *server, owl_error *reterr);
+int add_task_tools(owl_server *server, owl_error *reterr);
 int add_asking_tools(owl_server *server, owl_error *reterr);
 int add_resources(owl_server *server, owl_error *reterr);
 int add_prompts(owl_server *server, owl_error *reterr);

@@ -90,6 +90,13 @@ OWL_API int owl_call_logf(owl_call *call, owl_level level, const char *logger, c
 OWL_API int owl_call_log_json(owl_call *call, owl_level level, const char *logger, const char *json,
                               size_t len);
 
+/** [any] In a tool registered with OWL_TASK_LATER: the client is answered with a task now, and comes
+ *  back for the result; the call goes on, for as long as tasks are kept. Questions asked before
+ *  travel with the call, later ones with the task. @return 0, also if it is a task already.
+ *  @errors OWL_ECAPABILITY: this client takes no task, the call goes on as it was; OWL_ECLOSED,
+ *  OWL_ENOMEM. */
+OWL_API int owl_call_become_task(owl_call *call);
+
 /* ---- the result ------------------------------------------------------------------------------
  * The same builders serve every kind of handler. In a tool each adds a content block; in a prompt a
  * message with the current role; in a resource, text and bytes become contents of the URI that was

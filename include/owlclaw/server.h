@@ -96,9 +96,13 @@ OWL_API int owl_server_step(owl_server *server);
 /* ---- what to serve: before the start or while running; clients are told ---------------------- */
 
 enum {
-    OWL_INLINE = 1u << 0,   /* run on the reactor thread; the handler must not block */
-    OWL_PARKED = 1u << 1,   /* tools only: asks with owl_ask_async(), is never run again */
-    OWL_CACHEABLE = 1u << 8 /* own methods only: modern results carry ttlMs and cacheScope */
+    OWL_INLINE = 1u << 0,     /* run on the reactor thread; the handler must not block */
+    OWL_PARKED = 1u << 1,     /* tools only: asks with owl_ask_async(), is never run again */
+    OWL_TASK = 1u << 2,       /* tools only: runs as a task for clients that take tasks */
+    OWL_TASK_ONLY = 1u << 3,  /* … and not for others */
+    OWL_TASK_LATER = 1u << 4, /* … only when the handler says owl_call_become_task(), unless the
+                               * client decides that itself (2025-11-25) */
+    OWL_CACHEABLE = 1u << 8   /* own methods only: modern results carry ttlMs and cacheScope */
 };
 
 typedef struct owl_tool {
@@ -108,7 +112,7 @@ typedef struct owl_tool {
     const char *input_schema; /* JSON Schema of an object, as text; default: no arguments */
     owl_handler_fn handler;   /* required */
     void *data;               /* for the handler */
-    unsigned flags;           /* OWL_INLINE, OWL_PARKED */
+    unsigned flags;           /* OWL_INLINE, OWL_PARKED, OWL_TASK… */
     unsigned timeout_ms;      /* longest call of this tool; default: the server's */
     /* Called when the tool and its last call are gone, on any thread; not if adding it failed. */
     void (*free_data)(void *);

@@ -19,6 +19,13 @@ uint64_t owl_now_ms(void)
     return owl_now_ns() / 1000000u;
 }
 
+int64_t owl_wall_ms(void)
+{
+    struct timespec t;
+    OWL_IGNORE(clock_gettime(CLOCK_REALTIME, &t)); /* as above */
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 int owl_random(void *p, size_t n)
 {
     char *at = p;

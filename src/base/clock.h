@@ -7,6 +7,7 @@
 
 uint64_t owl_now_ns(void); /* monotonic */
 uint64_t owl_now_ms(void); /* monotonic */
+int64_t owl_wall_ms(void); /* since 1970; may jump */
 
 /* Fills with bytes that nobody can guess; 0 or -OWL_EIO. */
 OWL_NODISCARD int owl_random(void *p, size_t n);

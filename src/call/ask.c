@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
 
@@ -166,6 +167,7 @@ static int put_question(struct owl_call *c, struct owl_ask *a, const owl_questio
     if (rc != 0)
         return rc;
     a->method = kinds[q->kind].method;
+    a->kind = q->kind;
     a->params = owl_buf_str(&params);
     a->answer = (owl_str){NULL, 0}; /* what did not fit is asked again */
     return OWL_PENDING;
@@ -233,7 +235,7 @@ static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
     owl_buf_init_arena(args, c->arena, MAX_ARGS);
     if (c->arguments.p)
         owl_json_compact(args, c->arguments);
-    return (struct owl_state_bind){.principal = OWL_STR(""),
+    return (struct owl_state_bind){.principal = c->principal,
                                    .method = c->msg.method,
                                    .name = c->name,
                                    .args = owl_buf_str(args)};
@@ -241,7 +243,7 @@ static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
 
 int owl_ask__take(struct owl_call *c, owl_str object)
 {
-    bool parked = c->handler_flags & OWL_PARKED;
+    bool waits = c->task || (c->handler_flags & OWL_PARKED);
     unsigned keys = 0;
     struct owl_span_iter it = owl_span_iter(object);
     for (struct owl_span s; owl_span_next(&it, &s);) {
@@ -252,15 +254,17 @@ int owl_ask__take(struct owl_call *c, owl_str object)
         if (rc != 0)
             return rc;
         struct owl_ask *a = find(c, key);
-        if (parked && (!a || !owl_ask_open(a) || !owl_span_is_object(s.value)))
+        if (waits && (!a || !owl_ask_open(a) || !owl_span_is_object(s.value)))
             continue; /* asked again, or never asked */
+        if (c->task && !answers(a->kind, s.value))
+            continue; /* a task never asks under the same key again: what does not fit is ignored */
         if (!a && !(a = add(c, key)))
             return -OWL_ENOMEM;
-        /* The answers of a parked call outlive the retry that brought them. */
-        char *copy = parked ? owl_arena_dup(c->arena, s.value) : NULL;
-        if (parked && !copy)
+        /* The answers of a call that waits outlive the request that brought them. */
+        char *copy = waits ? owl_arena_dup(c->arena, s.value) : NULL;
+        if (waits && !copy)
             return -OWL_ENOMEM;
-        a->answer = (owl_str){parked ? copy : s.value.p, s.value.n};
+        a->answer = (owl_str){waits ? copy : s.value.p, s.value.n};
     }
     return 0;
 }
@@ -305,11 +309,10 @@ enum owl_verdict owl_ask_restore(struct owl_call *c)
     return OWL_FINISH;
 }
 
-int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
+void owl_ask__requests(struct owl_call *c, struct owl_buf *out)
 {
-    struct owl_buf args;
     const char *comma = "";
-    owl_buf_putz(out, "\"inputRequests\":{");
+    owl_buf_putc(out, '{');
     for (struct owl_ask *a = c->asks; a; a = a->next) {
         if (!owl_ask_open(a))
             continue;
@@ -320,7 +323,15 @@ int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
         owl_buf_putc(out, '}');
         comma = ",";
     }
-    owl_buf_putz(out, "},\"requestState\":\"");
+    owl_buf_putc(out, '}');
+}
+
+int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
+{
+    struct owl_buf args;
+    owl_buf_putz(out, "\"inputRequests\":");
+    owl_ask__requests(c, out);
+    owl_buf_putz(out, ",\"requestState\":\"");
     struct owl_state_bind bind = binding(c, &args);
     int rc = args.rc;
     if (rc == 0)
@@ -367,6 +378,20 @@ static struct owl_map *asked(struct owl_call *c)
     return &owl_host_local(c->host, c->reactor)->asked;
 }
 
+/* A question of a task says so, unless the handler has its own _meta. */
+static void put_params(struct owl_buf *b, struct owl_call *c, const struct owl_ask *a)
+{
+    if (!c->task || owl_span_get(a->params, "_meta").p) {
+        owl_buf_puts(b, a->params);
+        return;
+    }
+    owl_buf_putz(b, "{\"_meta\":{");
+    owl_task_write_related(b, c);
+    owl_str rest = {a->params.p + 1, a->params.n - 1}; /* compact, from its first member on */
+    owl_buf_putz(b, rest.n > 1 ? "}," : "}");
+    owl_buf_puts(b, rest);
+}
+
 static int send_question(struct owl_call *c, struct owl_ask *a)
 {
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
@@ -386,19 +411,25 @@ static int send_question(struct owl_call *c, struct owl_ask *a)
     struct owl_buf b;
     owl_buf_init(&b, MAX_PARAMS * 2);
     owl_rpc_begin_request(&b, a->id, owl_str_of(a->method));
-    owl_buf_puts(&b, a->params);
+    put_params(&b, c, a);
     owl_rpc_end(&b);
     rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
     owl_buf_done(&b);
     return rc;
 }
 
-static enum owl_verdict ask_legacy(struct owl_call *c)
+int owl_ask__send(struct owl_call *c)
 {
     int rc = 0;
     for (struct owl_ask *a = c->asks; a && rc == 0; a = a->next)
         if (owl_ask_open(a))
             rc = send_question(c, a);
+    return rc;
+}
+
+static enum owl_verdict ask_legacy(struct owl_call *c)
+{
+    int rc = owl_ask__send(c);
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
@@ -414,7 +445,7 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
     if (!any)
         return owl_call_set_failure(
             c, OWL_ETOOL, "the handler waits for an answer to a question that it did not ask");
-    if (c->codec->era == OWL_ERA_MODERN && !(c->handler_flags & OWL_PARKED))
+    if (c->codec->era == OWL_ERA_MODERN && !c->task && !(c->handler_flags & OWL_PARKED))
         return ask_modern(c);
     if (c->end_wanted) { /* somebody has ended it while the handler was returning */
         c->end_error = c->end_wanted;
@@ -425,17 +456,18 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
                                     (int)OWL_ASK_ROUNDS);
     /* From now on a deadline or a cancellation may end it, and only the answers let it go on. */
     OWL_IGNORE(owl_call__move(c, 1u << OWL_CALL_FINISHED | 1u << OWL_CALL_ASKING, OWL_CALL_ASKING));
+    if (c->task)
+        return owl_task_ask(c);
     return c->codec->era == OWL_ERA_LEGACY ? ask_legacy(c) : owl_park_step(c);
 }
 
 void owl_ask_go_on(struct owl_call *c)
 {
-    unsigned timeout = c->host->timeout_ms;
-    if (c->item->timeout_ms && c->item->timeout_ms < timeout)
-        timeout = c->item->timeout_ms;
-    atomic_store(&c->deadline_ms, owl_now_ms() + timeout);
+    atomic_store(&c->deadline_ms, owl_now_ms() + owl_call__allowed_ms(c));
     if (!owl_call__move(c, 1u << OWL_CALL_ASKING, OWL_CALL_RUNNING))
         return;
+    if (c->task)
+        owl_task_go_on(c);
     c->going_on = c->handler_flags & OWL_PARKED;
     if (!c->going_on) {
         owl_result_reset(&c->result);
@@ -544,15 +576,21 @@ static void send_cancelled(struct owl_call *c, owl_str id)
     owl_buf_done(&b);
 }
 
-void owl_ask_drop(struct owl_call *c)
+void owl_ask__unsend(struct owl_call *c)
 {
     for (struct owl_ask *a = c->n_asked ? c->asks : NULL; a; a = a->next) {
         if (!a->id.p)
             continue;
         owl_map_del(asked(c), a->id);
-        if (c->sink)
-            send_cancelled(c, a->id);
         a->id = (owl_str){NULL, 0};
         c->n_asked--;
     }
+}
+
+void owl_ask_drop(struct owl_call *c)
+{
+    for (struct owl_ask *a = c->n_asked ? c->asks : NULL; a; a = a->next)
+        if (a->id.p && (c->sink || c->front))
+            send_cancelled(c, a->id);
+    owl_ask__unsend(c);
 }

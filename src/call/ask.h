@@ -17,6 +17,7 @@ struct owl_ask {
     owl_str key;
     const char
         *method; /* elicitation/create, sampling/createMessage, roots/list; NULL: only an answer */
+    owl_ask_kind kind;
     owl_str params; /* raw object */
     owl_str id;     /* raw literal of the request sent to a legacy client; absent: not out */
     owl_str answer; /* raw result, or absent */
@@ -50,11 +51,16 @@ void owl_ask_go_on(struct owl_call *c);
  * the one that was asked. False if nobody waits for that id. */
 bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg);
 
-/* ---- between ask.c and park.c ---- */
+/* ---- between ask.c, park.c and task.c ---- */
 
 /* Every member of a JSON object becomes the answer to the question of its key; other keys are kept
- * as answers to questions not asked yet, unless the call is parked. 0 or an error. */
+ * as answers to questions not asked yet, unless the call waits. 0 or an error. */
 OWL_NODISCARD int owl_ask__take(struct owl_call *c, owl_str object);
+/* The open questions as an object: key → {method, params}. */
+void owl_ask__requests(struct owl_call *c, struct owl_buf *out);
+/* To a legacy client: send the open questions; forget that they were sent. */
+OWL_NODISCARD int owl_ask__send(struct owl_call *c);
+void owl_ask__unsend(struct owl_call *c);
 /* "inputRequests":{…},"requestState":"…" for the open questions; @p payload is what is sealed. */
 OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out);
 

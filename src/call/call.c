@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
 
@@ -30,6 +31,7 @@ int owl_host_init(struct owl_host *h)
         owl_map_init(&l->asked);
         owl_map_init(&l->parked);
         owl_list_init(&l->park_order);
+        owl_map_init(&l->tasks);
         owl_buf_init(&l->out, h->max_result_bytes + 64 * 1024);
     }
     return 0;
@@ -45,6 +47,7 @@ void owl_host_done(struct owl_host *h)
         owl_map_done(&l->in_flight);
         owl_map_done(&l->asked);
         owl_map_done(&l->parked);
+        owl_map_done(&l->tasks);
         owl_buf_done(&l->out);
     }
     OWL_FREE(&h->local);
@@ -103,6 +106,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->codec = owl_mcp_codec_of(init->rev);
     c->method = init->method;
     c->name = init->msg->method;
+    c->principal = init->principal;
     c->scope = init->scope;
     if (init->session) {
         c->session = owl_session_aref(init->session);
@@ -233,6 +237,12 @@ void owl_call_wait(struct owl_call *c, uint64_t ms)
         return;
     atomic_store(&c->deadline_ms, owl_now_ms() + ms);
     owl_timer_start(c->reactor, &c->deadline, ms);
+}
+
+uint64_t owl_call__allowed_ms(const struct owl_call *c)
+{
+    uint64_t ms = c->task ? owl_task_left(c) : c->host->timeout_ms;
+    return c->item && c->item->timeout_ms && c->item->timeout_ms < ms ? c->item->timeout_ms : ms;
 }
 
 void owl_call_forget_id(struct owl_call *c)
@@ -452,7 +462,7 @@ static void on_note(struct owl_reactor *r, struct owl_msg *m)
 static int send_to(struct owl_call *c, owl_str message, double progress)
 {
     if (owl_reactor_self() == c->reactor)
-        return c->sink ? deliver(c, message, progress) : -OWL_ECLOSED;
+        return c->sink ? deliver(c, message, progress) : c->task ? 0 : -OWL_ECLOSED;
     pthread_mutex_lock(&c->lock);
     bool many = c->notes >= MAX_NOTES;
     c->notes += !many;

@@ -29,6 +29,9 @@
 #include "reactor/worker.h"
 #include "registry/registry.h"
 
+struct owl_task;
+struct owl_task_store;
+
 struct owl_step {
     const char *name;
     enum owl_verdict (*run)(struct owl_call *c);
@@ -40,6 +43,7 @@ struct owl_method {
     unsigned eras;        /* OWL_IN_* */
     const char *name_key; /* params member that Mcp-Name mirrors, or NULL */
     unsigned capability;  /* OWL_CAP_* that must be there, or 0 */
+    enum owl_rev since;   /* older revisions do not have it */
     unsigned flags;       /* OWL_M_* */
     /* Find what the call is about: owl_call_set_item(), or fail. NULL: nothing to find. */
     enum owl_verdict (*resolve)(struct owl_call *c);
@@ -68,6 +72,11 @@ struct owl_host {
     const struct owl_policy_ops *policy;
     void *policy_self;
     struct owl_cell *registry; /* of struct owl_snapshot */
+    struct owl_task_store *tasks;
+    /* The store has a new version of the task, which is valid during the call; may be NULL. */
+    void (*task_changed)(struct owl_host *h, const struct owl_task *t);
+    uint64_t task_ttl_ms; /* the longest that a task is kept */
+    unsigned task_poll_ms;
     struct owl_state_key state_key;
     owl_str server_info; /* JSON object */
     unsigned timeout_ms;
@@ -83,6 +92,7 @@ struct owl_host_local {
     struct owl_map asked;     /* questions that wait for an answer, by their id */
     struct owl_map parked; /* calls that wait for a modern client to come back, by their park id */
     struct owl_list park_order; /* the same, oldest first */
+    struct owl_map tasks;       /* calls that run as tasks, by the task's id */
     uint64_t next_ask;
     size_t n_calls;
     struct owl_buf out;                        /* scratch for replies */
@@ -125,6 +135,7 @@ struct owl_call {
     enum owl_rev rev;
     owl_str client_caps;
     struct owl_session *session; /* counted; NULL for modern */
+    owl_str principal;           /* who calls; empty: nobody knows */
     owl_str name;                /* tool, prompt, URI; otherwise the method */
     owl_str arguments;           /* raw object, or absent */
     struct owl_item *item;       /* counted; NULL for methods that answer themselves */
@@ -162,10 +173,12 @@ struct owl_call {
     owl_str park_id; /* in host_local.parked; of a front: of the call it speaks for */
     bool going_on;   /* parked: the functions of the questions run, not the handler */
     struct owl_list park_node;
-    bool fronting;              /* this call is the front of a parked one */
-    struct owl_call *front;     /* parked: the retry through which it speaks; counted */
-    struct owl_park_word *word; /* front: the texts of its failure */
-    pthread_mutex_t lock;       /* the rest, front and meta.progress_token */
+    bool fronting;                /* this call is the front of a parked one */
+    struct owl_call *front;       /* parked, or a task: the call through which it speaks; counted */
+    struct owl_park_word *word;   /* front: the texts of its failure */
+    struct owl_task_run *task;    /* this call runs as a task: call/task.h */
+    struct owl_task_visit *visit; /* … or is about one */
+    pthread_mutex_t lock;         /* the rest, front and meta.progress_token */
     double last_progress;
     unsigned notes; /* messages to the client that are on their way to the reactor */
     void (*on_cancel)(owl_call *call, void *data);
@@ -185,6 +198,7 @@ struct owl_call_init {
     const struct owl_mcp_meta *meta;
     enum owl_rev rev;
     struct owl_session *session;     /* the call takes a reference of its own; may be NULL */
+    owl_str principal;               /* lives as long as the arena */
     const struct owl_method *method; /* NULL: unknown */
     uint64_t scope;                  /* never used again for another client */
 };
@@ -238,6 +252,8 @@ int owl_call_send_progress(struct owl_call *c, owl_str message, double progress)
 /* 32 hex digits: of the client's traceparent, otherwise random. */
 const char *owl_call_trace_id(struct owl_call *c);
 
+/* How long the handler may run from now on. */
+uint64_t owl_call__allowed_ms(const struct owl_call *c);
 /* The one setter of the step; traces. */
 void owl_call__goto(struct owl_call *c, const struct owl_step *step);
 /* The handler of run @p run (the state when it began) has returned on another thread. */

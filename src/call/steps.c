@@ -6,12 +6,13 @@
 #include "base/err.h"
 #include "call/ask.h"
 #include "call/call.h"
+#include "call/task.h"
 #include "codec/json.h"
 
 static enum owl_verdict run_route(struct owl_call *c)
 {
     const struct owl_method *m = c->method;
-    if (!m || !(m->eras & (1u << c->codec->era)))
+    if (!m || !(m->eras & (1u << c->codec->era)) || c->rev < m->since)
         return owl_call_set_failure(c, OWL_ENOMETHOD, "method not found: %.*s",
                                     (int)c->msg.method.n, c->msg.method.p);
     if (c->session && !owl_session_initialized(c->session) && !(m->flags & OWL_M_EARLY))
@@ -209,9 +210,9 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
 static enum owl_verdict run_reply(struct owl_call *c)
 {
     owl_ask_drop(c);
-    if (c->front)
+    if (c->front && !c->task)
         owl_park_reply(c);
-    if (!c->sink)
+    if (!c->sink && !c->task)
         return OWL_NEXT;
     struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
     owl_buf_reset(out);
@@ -229,6 +230,8 @@ static enum owl_verdict run_reply(struct owl_call *c)
         owl_buf_reset(out);
         status = write_failure(c, out, -rc);
     }
+    if (c->task)
+        return owl_task_reply(c, owl_buf_str(out));
     struct owl_sink *sink = c->sink;
     c->sink = NULL;
     sink->ops->respond(sink, c, owl_buf_str(out), status);
@@ -241,6 +244,7 @@ static enum owl_verdict run_end(struct owl_call *c)
     owl_call_forget_id(c);
     owl_ask_drop(c);
     owl_park_drop(c);
+    owl_task_drop(c);
     owl_timer_stop(&c->deadline);
     if (c->pin)
         owl_pin_release(c->pin);
@@ -253,6 +257,7 @@ static enum owl_verdict run_end(struct owl_call *c)
     return OWL_SUSPEND;
 }
 
+#define run_task owl_task_step
 #define run_ask owl_ask_step
 const struct owl_step owl_steps[] = {
 #define OWL_STEP_ROW(sym, text) [OWL_STEP_##sym] = {#sym, run_##sym},

@@ -48,7 +48,8 @@ enum {
     OWL_CAP_TOOLS = 1u << 0,
     OWL_CAP_RESOURCES = 1u << 1,
     OWL_CAP_PROMPTS = 1u << 2,
-    OWL_CAP_COMPLETIONS = 1u << 3
+    OWL_CAP_COMPLETIONS = 1u << 3,
+    OWL_CAP_TASKS = 1u << 4
 };
 
 /* What can change and be told to subscribers, as bits. */

@@ -58,13 +58,6 @@ static uint64_t get_be64(const unsigned char in[8])
     return v;
 }
 
-static uint64_t wall_ms(void)
-{
-    struct timespec ts;
-    OWL_ASSERT(clock_gettime(CLOCK_REALTIME, &ts) == 0);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 int owl_state_key_init(struct owl_state_key *k, const void *secret)
 {
     unsigned char digest[DIGEST];
@@ -159,7 +152,7 @@ int owl_state_seal(const struct owl_state_key *k, const struct owl_state_bind *b
     unsigned char *raw = owl_malloc(n);
     if (!raw)
         return -OWL_ENOMEM;
-    uint64_t now = wall_ms();
+    uint64_t now = (uint64_t)owl_wall_ms();
     put_be64(raw + HEAD, ttl_ms < UINT64_MAX - now ? now + ttl_ms : UINT64_MAX);
     if (payload.n > 0)
         memcpy(raw + HEAD + EXPIRY, payload.p, payload.n);
@@ -186,7 +179,7 @@ int owl_state_open(const struct owl_state_key *k, const struct owl_state_bind *b
         return owl_fail(reterr, OWL_EPARAMS,
                         "requestState does not belong to this request; repeat the request without "
                         "requestState and inputResponses");
-    if (get_be64(raw + HEAD) <= wall_ms())
+    if (get_be64(raw + HEAD) <= (uint64_t)owl_wall_ms())
         return owl_fail(reterr, OWL_EPARAMS,
                         "requestState has expired; repeat the request without requestState and "
                         "inputResponses");

@@ -272,6 +272,19 @@ static bool take(void *def, size_t known, size_t least, const void *given)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
+/* Only as a task or later as a task is as a task. */
+static void put_task_support(struct draft *d)
+{
+    unsigned *flags = &d->item.flags;
+    if (*flags & (OWL_TASK_ONLY | OWL_TASK_LATER))
+        *flags |= OWL_TASK;
+    if (d->rc || !(*flags & OWL_TASK))
+        return;
+    put_key(d, "execution");
+    owl_buf_printf(&d->entry, "{\"taskSupport\":\"%s\"}",
+                   *flags & OWL_TASK_ONLY ? "required" : "optional");
+}
+
 int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reterr)
 {
     owl_tool def = {0};
@@ -296,7 +309,8 @@ int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reter
     d.item.free_data = def.free_data;
     d.item.timeout_ms = def.timeout_ms;
     d.item.flags = def.flags;
-    check_flags(&d, OWL_INLINE | OWL_PARKED);
+    check_flags(&d, OWL_INLINE | OWL_PARKED | OWL_TASK | OWL_TASK_ONLY | OWL_TASK_LATER);
+    put_task_support(&d);
     return draft_end(&d, ret);
 }
 

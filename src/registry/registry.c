@@ -103,7 +103,8 @@ static unsigned caps_of(const struct owl_item *item)
         [OWL_KIND_TEMPLATE] = OWL_CAP_RESOURCES,
         [OWL_KIND_PROMPT] = OWL_CAP_PROMPTS,
     };
-    return caps[item->kind] | (item->complete ? OWL_CAP_COMPLETIONS : OWL_CAP_NONE);
+    return caps[item->kind] | (item->complete ? OWL_CAP_COMPLETIONS : OWL_CAP_NONE) |
+           (item->flags & OWL_TASK ? OWL_CAP_TASKS : OWL_CAP_NONE);
 }
 
 /* After a change: the snapshot that is no longer true, to be released without the lock. */

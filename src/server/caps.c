@@ -2,7 +2,8 @@
 #include "codec/json.h"
 #include "server/server.h"
 
-void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, struct owl_buf *b)
+void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, enum owl_rev rev,
+                     struct owl_buf *b)
 {
     unsigned caps = owl_snapshot_caps(snap);
     owl_buf_putz(b, "{\"logging\":{}");
@@ -14,13 +15,20 @@ void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, struct owl
         owl_buf_putz(b, ",\"prompts\":{\"listChanged\":true}");
     if (caps & OWL_CAP_COMPLETIONS)
         owl_buf_putz(b, ",\"completions\":{}");
-    const char *before = ",\"extensions\":{";
+    if ((caps & OWL_CAP_TASKS) && rev == OWL_REV_2025_11_25)
+        owl_buf_putz(b, ",\"tasks\":{\"list\":{},\"cancel\":{},"
+                        "\"requests\":{\"tools\":{\"call\":{}}}}");
+    const char *before = ",\"extensions\":{", *after = "}";
+    if ((caps & OWL_CAP_TASKS) && owl_rev_era(rev) == OWL_ERA_MODERN) {
+        owl_buf_printf(b, "%s\"" OWL_TASKS_EXTENSION "\":{}", before);
+        before = ",", after = "}}";
+    }
     for (const struct owl_extension *e = s->extensions; e; e = e->next) {
         owl_buf_putz(b, before);
         owl_json_quote(b, owl_str_of(e->id));
         owl_buf_putc(b, ':');
         owl_buf_putz(b, e->settings);
-        before = ",";
+        before = ",", after = "}}";
     }
-    owl_buf_putz(b, s->extensions ? "}}" : "}");
+    owl_buf_putz(b, after);
 }

@@ -20,12 +20,12 @@ static int open_session(struct owl_call *c, const struct owl_session_init *init,
     return rc;
 }
 
-static void write_result(struct owl_call *c, const char *version)
+static void write_result(struct owl_call *c, enum owl_rev rev, const char *version)
 {
     struct owl_server *s = owl_server_of(c);
     struct owl_buf *b = &c->result.list;
     owl_buf_printf(b, "\"protocolVersion\":\"%s\",\"capabilities\":", version);
-    owl_server_caps(s, owl_call_registry(c), b);
+    owl_server_caps(s, owl_call_registry(c), rev, b);
     owl_buf_putz(b, ",\"serverInfo\":");
     owl_buf_puts(b, c->host->server_info);
     if (s->instructions) {
@@ -62,9 +62,10 @@ static enum owl_verdict run(struct owl_call *c)
     int rc = open_session(c, &init, &err);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "%s", err.message);
-    write_result(c, owl_str_is(asked, OWL_REV_ALIAS) && owl_rev_asked(asked) == (int)init.rev
-                        ? OWL_REV_ALIAS
-                        : owl_rev_name(init.rev));
+    write_result(c, init.rev,
+                 owl_str_is(asked, OWL_REV_ALIAS) && owl_rev_asked(asked) == (int)init.rev
+                     ? OWL_REV_ALIAS
+                     : owl_rev_name(init.rev));
     return OWL_FINISH;
 }
 

@@ -122,6 +122,7 @@ static void on_drain(struct owl_reactor *r, struct owl_msg *m)
         owl_http_drain(s->http, r);
     h->idle_data = l;
     owl_park_end_all(h); /* their clients would have to come back to a server that has gone */
+    owl_tasks_end_waiting(h);
     if (h->n_calls == 0) {
         on_idle(h);
         return;
@@ -168,6 +169,7 @@ static void on_sweep(struct owl_timer *t)
     unsigned changes = atomic_exchange(&s->unpublished, 0);
     if (changes && owl_server_publish(s, changes) != 0)
         atomic_fetch_or(&s->unpublished, changes);
+    s->host.tasks->ops->expire(s->host.tasks);
     if (owl_sessions_sweep(s->sessions, owl_now_ms()))
         owl_subs_prune(s);
     owl_timer_start(owl_runtime_at(s->host.runtime, 0), t,

@@ -18,6 +18,13 @@ const struct owl_method *const owl_methods[] = {
 };
 const size_t owl_methods_count = OWL_COUNT(owl_methods);
 
+enum {
+    MAX_TASKS = 10000,
+    MAX_TASK_BYTES = 256 << 20, /* of results that wait to be fetched */
+    TASK_TTL_MS = 3600000,
+    TASK_POLL_MS = 500
+};
+
 /* ---- options ---- */
 
 static unsigned or_default(unsigned v, unsigned d)
@@ -89,7 +96,11 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->host.max_result_bytes = or_default_size(o->max_result_bytes, 64u << 20);
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(or_default(o->max_sessions, 10000), s->session_idle_ms);
-    if (!s->registry || !s->sessions)
+    s->host.tasks = owl_task_memory_new(MAX_TASKS, MAX_TASK_BYTES);
+    s->host.task_changed = owl_subs_task;
+    s->host.task_ttl_ms = TASK_TTL_MS;
+    s->host.task_poll_ms = TASK_POLL_MS;
+    if (!s->registry || !s->sessions || !s->host.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     if (owl_state_key_init(&s->host.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
@@ -194,6 +205,8 @@ void owl_server_free(owl_server *s)
     owl_registry_free(s->registry);
     free_lists(s);
     owl_sessions_free(s->sessions);
+    if (s->host.tasks)
+        s->host.tasks->ops->free(s->host.tasks);
     owl_runtime_aunref(s->host.runtime);
     owl_map_done(&s->methods);
     owl_buf_done(&s->info);

@@ -9,6 +9,7 @@
 #include <owlclaw/server.h>
 
 #include "call/call.h"
+#include "call/task.h"
 #include "mcp/classify.h"
 #include "reactor/listen.h"
 #include "transport/http1.h"
@@ -57,11 +58,14 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
 /* Lives on one reactor. */
 struct owl_sub {
     struct owl_list node;
+    struct owl_server *server;
     struct owl_session *session; /* legacy: counted */
     struct owl_call *call;       /* modern: the listen call */
     unsigned changes;            /* modern: OWL_CHANGED_* that it asked for */
     const owl_str *uris;         /* modern: resources that it asked for */
     size_t n_uris;
+    const owl_str *tasks; /* modern: ids of tasks that it asked for */
+    size_t n_tasks;
     uint64_t stream; /* legacy HTTP: which stream of its session this is */
     void (*send)(struct owl_sub *s, owl_str message);
     void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
@@ -72,6 +76,8 @@ void owl_subs_remove(struct owl_sub *sub);
 void owl_subs_changed(struct owl_server *s, unsigned changes);
 /* [any] The resource has changed. */
 OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
+/* A task has changed: an owl_host.task_changed. */
+void owl_subs_task(struct owl_host *h, const struct owl_task *t);
 /* [any] End the streams of sessions that have ended. */
 void owl_subs_prune(struct owl_server *s);
 /* On @p r: end all of them. */
@@ -150,6 +156,7 @@ struct owl_server {
     struct owl_timer tell;   /* on reactor 0: debounced changes */
     atomic_uint changed;     /* OWL_CHANGED_* that clients are about to hear of */
     atomic_uint unpublished; /* … that could not be published yet */
+    atomic_uint n_subs;      /* subscribers of all reactors */
     bool embedded;
 };
 
@@ -168,8 +175,9 @@ static inline struct owl_server_local *owl_server_local(struct owl_server *s,
     return &s->local[owl_reactor_index(r)];
 }
 
-/* The capabilities object that this server advertises to an era. */
-void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, struct owl_buf *b);
+/* The capabilities object that this server advertises to clients of a revision. */
+void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, enum owl_rev rev,
+                     struct owl_buf *b);
 /* A page of a list as the result of @p c; for the list methods. */
 enum owl_verdict owl_list_run(struct owl_call *c, enum owl_kind kind);
 /* Publish the registry as it is now and tell the clients. */

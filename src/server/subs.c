@@ -12,7 +12,8 @@ enum { DEBOUNCE_MS = 10 };
 struct news {
     struct owl_msg msg;
     struct owl_server *server;
-    unsigned changes; /* OWL_CHANGED_* */
+    unsigned changes;      /* OWL_CHANGED_* */
+    struct owl_task *task; /* or a task has changed; counted */
     size_t n;
     char uri[]; /* n bytes: this resource has changed */
 };
@@ -28,11 +29,16 @@ static const struct {
 
 void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub)
 {
+    sub->server = s;
+    atomic_fetch_add(&s->n_subs, 1);
     owl_list_add(&owl_server_local(s, r)->subs, &sub->node);
 }
 
 void owl_subs_remove(struct owl_sub *sub)
 {
+    if (owl_list_empty(&sub->node))
+        return; /* in no list */
+    atomic_fetch_sub(&sub->server->n_subs, 1);
     owl_list_del(&sub->node);
 }
 
@@ -46,32 +52,61 @@ void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
 
 /* ---- telling one subscriber ---- */
 
-static void notify(struct owl_sub *sub, const char *method, owl_str uri)
+/* @p members are those of params, or empty. */
+static void notify(struct owl_sub *sub, const char *method, owl_str members)
 {
     struct owl_buf b;
-    owl_buf_init(&b, 64 * 1024);
-    if (!sub->call && !uri.p) { /* a legacy list_changed has no params at all */
+    owl_buf_init(&b, members.n + 4096);
+    if (!sub->call && !members.n) { /* a legacy list_changed has no params at all */
         owl_buf_printf(&b, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", method);
     } else {
         owl_rpc_begin_notification(&b, owl_str_of(method));
-        const char *before = "{";
+        owl_buf_putc(&b, '{');
         if (sub->call) {
-            owl_buf_putz(&b, "{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
+            owl_buf_putz(&b, "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
             owl_buf_puts(&b, sub->call->msg.id);
-            owl_buf_putc(&b, '}');
-            before = ",";
+            owl_buf_putz(&b, members.n ? "}," : "}");
         }
-        if (uri.p) {
-            owl_buf_putz(&b, before);
-            owl_buf_putz(&b, "\"uri\":");
-            owl_json_quote(&b, uri);
-        }
+        owl_buf_puts(&b, members);
         owl_buf_putc(&b, '}');
         owl_rpc_end(&b);
     }
     if (b.rc == 0)
         sub->send(sub, owl_buf_str(&b));
     owl_buf_done(&b);
+}
+
+static void notify_updated(struct owl_sub *sub, owl_str uri)
+{
+    struct owl_buf members;
+    owl_buf_init(&members, 64 * 1024);
+    owl_buf_putz(&members, "\"uri\":");
+    owl_json_quote(&members, uri);
+    if (members.rc == 0)
+        notify(sub, "notifications/resources/updated", owl_buf_str(&members));
+    owl_buf_done(&members);
+}
+
+static void notify_task(struct owl_sub *sub, const struct owl_task *t)
+{
+    struct owl_buf members;
+    enum owl_era era = sub->call ? OWL_ERA_MODERN : OWL_ERA_LEGACY;
+    owl_buf_init(&members, t->payload.n + 4096);
+    owl_task_write(&members, t, era, era == OWL_ERA_MODERN);
+    if (members.rc == 0)
+        notify(sub, sub->call ? "notifications/tasks" : "notifications/tasks/status",
+               owl_buf_str(&members));
+    owl_buf_done(&members);
+}
+
+static bool wants_task(const struct owl_sub *sub, const struct owl_task *t)
+{
+    if (sub->session)
+        return owl_session_serial(sub->session) == t->session;
+    for (size_t i = 0; i < sub->n_tasks; i++)
+        if (owl_str_is(sub->tasks[i], t->id))
+            return owl_str_eq(sub->call->principal, t->principal);
+    return false;
 }
 
 static bool wants_uri(struct owl_sub *sub, owl_str uri)
@@ -103,10 +138,18 @@ static void tell(struct owl_sub *sub, const struct news *n)
         if ((n->changes & lists[i].bit) && (sub->session || (sub->changes & lists[i].bit)))
             notify(sub, lists[i].method, (owl_str){NULL, 0});
     if (n->n && wants_uri(sub, (owl_str){n->uri, n->n}))
-        notify(sub, "notifications/resources/updated", (owl_str){n->uri, n->n});
+        notify_updated(sub, (owl_str){n->uri, n->n});
+    if (n->task && wants_task(sub, n->task))
+        notify_task(sub, n->task);
 }
 
 /* ---- telling all ---- */
+
+static void news_free(struct news *n)
+{
+    owl_task_aunref(n->task);
+    owl_free(n);
+}
 
 static void on_news(struct owl_reactor *r, struct owl_msg *m)
 {
@@ -116,11 +159,13 @@ static void on_news(struct owl_reactor *r, struct owl_msg *m)
         owl_pin_release(pin); /* a reactor without work lets go of what was removed, too */
     OWL_LIST_EACH (&owl_server_local(n->server, r)->subs, it)
         tell(OWL_CONTAINER(it, struct owl_sub, node), n);
-    owl_free(n);
+    news_free(n);
 }
 
-static int post_all(struct owl_server *s, unsigned changes, owl_str uri)
+/* Copies of @p news, whose uri is @p uri, to every reactor. */
+static int post_all(const struct news *news, owl_str uri)
 {
+    struct owl_server *s = news->server;
     int rc = 0;
     for (unsigned i = 0; i < owl_runtime_count(s->host.runtime); i++) {
         struct news *n = owl_malloc(sizeof *n + uri.n);
@@ -128,19 +173,35 @@ static int post_all(struct owl_server *s, unsigned changes, owl_str uri)
             rc = -OWL_ENOMEM;
             continue;
         }
-        *n = (struct news){.msg.run = on_news, .server = s, .changes = changes, .n = uri.n};
+        *n = *news;
+        n->msg.run = on_news;
+        n->task = news->task ? owl_task_aref(news->task) : NULL;
+        n->n = uri.n;
         memcpy(n->uri, uri.n ? uri.p : "", uri.n);
         if (!owl_post(owl_runtime_at(s->host.runtime, i), &n->msg))
-            owl_free(n); /* that reactor has stopped: nobody listens there */
+            news_free(n); /* that reactor has stopped: nobody listens there */
     }
     return rc;
+}
+
+void owl_subs_task(struct owl_host *h, const struct owl_task *t)
+{
+    struct news news = {.server = OWL_CONTAINER(h, struct owl_server, host)};
+    if (atomic_load(&news.server->n_subs) == 0)
+        return;
+    news.task = owl_task_new(t);
+    if (!news.task || post_all(&news, (owl_str){NULL, 0}) != 0)
+        OWL_LOG(&news.server->log, OWL_LEVEL_ERROR, "subs",
+                "out of memory: clients were not told of a task");
+    owl_task_aunref(news.task);
 }
 
 static void on_tell(struct owl_timer *t)
 {
     struct owl_server *s = OWL_CONTAINER(t, struct owl_server, tell);
     unsigned changes = atomic_exchange(&s->changed, 0);
-    if (changes && post_all(s, changes, (owl_str){NULL, 0}) != 0)
+    struct news news = {.server = s, .changes = changes};
+    if (changes && post_all(&news, (owl_str){NULL, 0}) != 0)
         OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs",
                 "out of memory: clients were not told of a change");
 }
@@ -177,11 +238,13 @@ void owl_subs_changed(struct owl_server *s, unsigned changes)
 
 int owl_subs_updated(struct owl_server *s, owl_str uri)
 {
-    return post_all(s, 0, uri);
+    struct news news = {.server = s};
+    return post_all(&news, uri);
 }
 
 void owl_subs_prune(struct owl_server *s)
 {
-    if (post_all(s, 0, (owl_str){NULL, 0}) != 0)
+    struct news news = {.server = s};
+    if (post_all(&news, (owl_str){NULL, 0}) != 0)
         OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs", "out of memory: a stream stays open too long");
 }

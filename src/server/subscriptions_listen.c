@@ -7,7 +7,7 @@
 #include "codec/scan.h"
 #include "server/server.h"
 
-enum { MAX_URIS = 1000 };
+enum { MAX_STRINGS = 1000 }; /* of one kind in a filter */
 
 static const struct {
     unsigned bit, capability;
@@ -16,11 +16,6 @@ static const struct {
     {OWL_CHANGED_TOOLS, OWL_CAP_TOOLS, "toolsListChanged"},
     {OWL_CHANGED_PROMPTS, OWL_CAP_PROMPTS, "promptsListChanged"},
     {OWL_CHANGED_RESOURCES, OWL_CAP_RESOURCES, "resourcesListChanged"},
-};
-
-struct listen {
-    struct owl_sub sub;
-    bool resources; /* the filter named resources: the list goes into the acknowledgement */
 };
 
 static void sub_send(struct owl_sub *sub, owl_str message)
@@ -47,40 +42,79 @@ static void sub_end(struct owl_sub *sub)
 static void on_cancel(struct owl_call *c, void *data)
 {
     (void)c;
-    struct listen *l = data;
-    owl_subs_remove(&l->sub);
+    owl_subs_remove(data);
 }
 
-static enum owl_verdict read_uris(struct owl_call *c, struct listen *l, owl_str array)
+/* An array of strings of the filter, if it is there. False: the failure is recorded. */
+static bool read_strings(struct owl_call *c, const char *key, const owl_str **ret, size_t *ret_n)
 {
+    owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
+    owl_str array = owl_span_get(filter, key);
     size_t n = 0;
     if (!array.p)
-        return OWL_NEXT;
-    if (!owl_span_is_array(array))
-        return owl_call_set_failure(c, OWL_EPARAMS, "resourceSubscriptions must be an array");
+        return true;
     struct owl_span_iter it = owl_span_iter(array);
-    for (struct owl_span s; owl_span_next(&it, &s);)
+    for (struct owl_span s; owl_span_is_array(array) && owl_span_next(&it, &s);)
         n++;
-    owl_str *uris = n <= MAX_URIS ? owl_arena_zalloc(c->arena, (n + 1) * sizeof *uris) : NULL;
-    if (!uris)
-        return owl_call_set_failure(c, OWL_ELIMIT, "a listen may name %d resources at most",
-                                    (int)MAX_URIS);
-    it = owl_span_iter(array);
-    for (struct owl_span s; owl_span_next(&it, &s);) {
-        int rc = owl_span_is_string(s.value)
-                     ? owl_json_decode(c->arena, s.value, &uris[l->sub.n_uris])
-                     : -OWL_EPARAMS;
-        if (rc != 0)
-            return owl_call_set_failure(c, -rc, "resourceSubscriptions must be strings");
-        l->sub.n_uris++;
+    owl_str *strings = n <= MAX_STRINGS ? owl_arena_zalloc(c->arena, (n + 1) * sizeof *strings)
+                                        : NULL;
+    if (!strings) {
+        owl_call_set_failure(c, OWL_ELIMIT, "%s may have %d entries at most", key,
+                             (int)MAX_STRINGS);
+        return false;
     }
-    l->sub.uris = uris;
-    l->resources = true;
-    return OWL_NEXT;
+    int rc = owl_span_is_array(array) ? 0 : -OWL_EPARAMS;
+    it = owl_span_iter(array);
+    n = 0;
+    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s); n++)
+        rc = owl_span_is_string(s.value) ? owl_json_decode(c->arena, s.value, &strings[n])
+                                         : -OWL_EPARAMS;
+    if (rc != 0) {
+        owl_call_set_failure(c, -rc, "%s must be an array of strings", key);
+        return false;
+    }
+    *ret = strings;
+    *ret_n = n;
+    return true;
+}
+
+static bool read_filter(struct owl_call *c, struct owl_sub *sub)
+{
+    owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
+    unsigned caps = owl_snapshot_caps(owl_call_registry(c));
+    for (size_t i = 0; i < OWL_COUNT(keys); i++)
+        if ((caps & keys[i].capability) && owl_str_is(owl_span_get(filter, keys[i].key), "true"))
+            sub->changes |= keys[i].bit;
+    if ((caps & OWL_CAP_RESOURCES) &&
+        !read_strings(c, "resourceSubscriptions", &sub->uris, &sub->n_uris))
+        return false;
+    if (caps & OWL_CAP_TASKS) {
+        if (owl_span_get(filter, "taskIds").p &&
+            owl_call_require(c, "extensions." OWL_TASKS_EXTENSION) != 0)
+            return false;
+        if (!read_strings(c, "taskIds", &sub->tasks, &sub->n_tasks))
+            return false;
+    }
+    return true;
+}
+
+/* Nothing if the filter does not name it. Returns what comes before the next member. */
+static const char *put_strings(struct owl_buf *b, const char *comma, const char *key,
+                               const owl_str *strings, size_t n)
+{
+    if (!strings)
+        return comma;
+    owl_buf_printf(b, "%s\"%s\":[", comma, key);
+    for (size_t i = 0; i < n; i++) {
+        owl_buf_putz(b, i ? "," : "");
+        owl_json_quote(b, strings[i]);
+    }
+    owl_buf_putc(b, ']');
+    return ",";
 }
 
 /* The subset of the filter that is honoured: what this server can tell. */
-static int acknowledge(struct owl_call *c, struct listen *l)
+static int acknowledge(struct owl_call *c, const struct owl_sub *sub)
 {
     struct owl_buf b;
     owl_buf_init(&b, 4 << 20);
@@ -90,19 +124,13 @@ static int acknowledge(struct owl_call *c, struct listen *l)
     owl_buf_putz(&b, "},\"notifications\":{");
     const char *comma = "";
     for (size_t i = 0; i < OWL_COUNT(keys); i++) {
-        if (!(l->sub.changes & keys[i].bit))
+        if (!(sub->changes & keys[i].bit))
             continue;
         owl_buf_printf(&b, "%s\"%s\":true", comma, keys[i].key);
         comma = ",";
     }
-    if (l->resources) {
-        owl_buf_printf(&b, "%s\"resourceSubscriptions\":[", comma);
-        for (size_t i = 0; i < l->sub.n_uris; i++) {
-            owl_buf_putz(&b, i ? "," : "");
-            owl_json_quote(&b, l->sub.uris[i]);
-        }
-        owl_buf_putc(&b, ']');
-    }
+    comma = put_strings(&b, comma, "resourceSubscriptions", sub->uris, sub->n_uris);
+    put_strings(&b, comma, "taskIds", sub->tasks, sub->n_tasks);
     owl_buf_putz(&b, "}}");
     owl_rpc_end(&b);
     int rc = b.rc ? b.rc : c->sink->ops->send(c->sink, c, owl_buf_str(&b));
@@ -113,7 +141,7 @@ static int acknowledge(struct owl_call *c, struct listen *l)
 static enum owl_verdict run(struct owl_call *c)
 {
     owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
-    struct listen *l = owl_arena_zalloc(c->arena, sizeof *l);
+    struct owl_sub *sub = owl_arena_zalloc(c->arena, sizeof *sub);
     if (!owl_span_is_object(filter))
         return owl_call_set_failure(c, OWL_EPARAMS,
                                     "subscriptions/listen needs params.notifications");
@@ -121,31 +149,25 @@ static enum owl_verdict run(struct owl_call *c)
         return owl_call_set_failure(c, OWL_EREQUEST,
                                     "subscriptions/listen answers with a stream: Accept must allow "
                                     "text/event-stream");
-    if (!l)
+    if (!sub)
         return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
-    unsigned caps = owl_snapshot_caps(owl_call_registry(c));
-    for (size_t i = 0; i < OWL_COUNT(keys); i++)
-        if ((caps & keys[i].capability) && owl_str_is(owl_span_get(filter, keys[i].key), "true"))
-            l->sub.changes |= keys[i].bit;
-    enum owl_verdict v = OWL_NEXT;
-    if (caps & OWL_CAP_RESOURCES)
-        v = read_uris(c, l, owl_span_get(filter, "resourceSubscriptions"));
-    if (v != OWL_NEXT)
-        return v;
+    if (!read_filter(c, sub))
+        return OWL_FINISH;
+    owl_list_init(&sub->node);
     int rc = owl_call_claim_id(c);
     if (rc == 0)
-        rc = owl_call_on_cancel(c, on_cancel, l);
+        rc = owl_call_on_cancel(c, on_cancel, sub);
     if (rc != 0)
         return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "the id is in use");
-    l->sub.call = c;
-    l->sub.send = sub_send;
-    l->sub.end = sub_end;
+    sub->call = c;
+    sub->send = sub_send;
+    sub->end = sub_end;
     owl_call_wait(c, 0);
-    owl_subs_add(owl_server_of(c), c->reactor, &l->sub);
-    rc = acknowledge(c, l);
+    owl_subs_add(owl_server_of(c), c->reactor, sub);
+    rc = acknowledge(c, sub);
     if (rc == 0)
         return OWL_SUSPEND;
-    owl_subs_remove(&l->sub);
+    owl_subs_remove(sub);
     return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
 }
 

@@ -153,8 +153,8 @@ TEST(tool_members_are_checked_and_named, "")
     def.handler = NULL;
     tool_refused(&def, "handler: is missing");
     def = good_tool;
-    def.flags = 4;
-    tool_refused(&def, "flags: 0x4");
+    def.flags = 64;
+    tool_refused(&def, "flags: 0x40");
     def = good_tool;
     def.title = "\xff";
     tool_refused(&def, "title: is not UTF-8");

@@ -1,0 +1,64 @@
+/* call/task.h - calls that run as tasks, and the visits that other calls pay to them.
+ * Layer: call. Threads: as marked in call.h; a task is run on the reactor that its id names. */
+#ifndef OWL_CALL_TASK_H
+#define OWL_CALL_TASK_H
+
+#include "call/call.h"
+#include "call/store.h"
+
+#define OWL_TASKS_EXTENSION "io.modelcontextprotocol/tasks"
+
+/* ---- the call that runs as a task (task.c) ---- */
+
+/* The step `task`: a call that is to be a task becomes one, and its client is told. */
+enum owl_verdict owl_task_step(struct owl_call *c);
+/* Its questions are shown in the task, and wait for answers. */
+enum owl_verdict owl_task_ask(struct owl_call *c);
+/* It goes on with the answers. */
+void owl_task_go_on(struct owl_call *c);
+/* Its response, a whole message, becomes the outcome of the task. OWL_SUSPEND until that is kept,
+ * then the step runs again. */
+enum owl_verdict owl_task_reply(struct owl_call *c, owl_str response);
+/* Forget it; when the call ends. */
+void owl_task_drop(struct owl_call *c);
+/* Milliseconds until the task is forgotten. */
+uint64_t owl_task_left(const struct owl_call *c);
+/* The server stops: end the tasks that wait for answers. */
+void owl_tasks_end_waiting(struct owl_host_local *l);
+
+/* ---- calls about tasks (visit.c) ---- */
+
+enum owl_task_wish {
+    OWL_TASK_LOOK,   /* see it as it is */
+    OWL_TASK_AWAIT,  /* when it is over; meanwhile it speaks through this call */
+    OWL_TASK_CANCEL, /* end it, then see it */
+    OWL_TASK_UPDATE  /* bring it params.inputResponses */
+};
+/* For methods: find the task that params.taskId names, do what is wished, answer with the task as
+ * it is then. The failure of a task that is unknown (or another's) is OWL_EPARAMS. */
+enum owl_verdict owl_task_visit(struct owl_call *c, enum owl_task_wish wish,
+                                enum owl_verdict (*answer)(struct owl_call *c,
+                                                           const struct owl_task *t));
+
+/* Whether the wish was carried to the task: it was not over when this call came. */
+bool owl_task_visited(const struct owl_call *c);
+
+/* "taskId":…,"status":… in the words of an era; with @p detailed also what its status has to show.
+ * Members without braces. */
+void owl_task_write(struct owl_buf *b, const struct owl_task *t, enum owl_era era, bool detailed);
+
+/* "io.modelcontextprotocol/related-task":{…}: a member of _meta in questions of the task @p c. */
+void owl_task_write_related(struct owl_buf *b, const struct owl_call *c);
+
+/* ---- between the two ---- */
+
+/* [reactor of c] A call that waits for the task of @p c to be over; with @p speak the task speaks
+ * through it from now on. */
+void owl_task__attach(struct owl_call *c, struct owl_call *visitor, bool speak);
+void owl_task__detach(struct owl_call *c, struct owl_call *visitor);
+/* The answers of a modern client: JSON object. */
+void owl_task__answer(struct owl_call *c, owl_str responses);
+/* The task has changed or is over: the visitor looks again. */
+void owl_task__wake(struct owl_call *visitor);
+
+#endif

@@ -1,0 +1,218 @@
+/* call/visit.c - calls about tasks: they read the store, and visit the reactor that runs the task
+ * where something is to be done there.
+ *
+ * Threads: a visiting call is touched on its reactor only, the task's call on its own; they meet by
+ * messages, each of which holds the visitor. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "call/ask.h"
+#include "call/task.h"
+#include "codec/json.h"
+#include "codec/scan.h"
+
+enum { GRACE_MS = 1000 }; /* beyond the end of a task, for it to be told */
+
+/* Lives in the arena of the visiting call. */
+struct owl_task_visit {
+    struct owl_call *call;
+    struct owl_task_op op;
+    enum owl_task_wish wish;
+    enum owl_verdict (*answer)(struct owl_call *c, const struct owl_task *t);
+    owl_str id;
+    bool inside;  /* the question to the store is on the stack */
+    bool visited; /* the wish was carried to the task */
+    enum owl_verdict verdict;
+};
+
+/* ---- on the task's reactor ---- */
+
+struct errand {
+    struct owl_msg msg;
+    struct owl_host *host;
+    struct owl_call *visitor; /* counted */
+    enum owl_task_wish wish;
+    bool leave; /* the visitor has gone */
+    size_t id_n, n;
+    char text[]; /* the id, then inputResponses */
+};
+
+static void on_errand(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct errand *e = OWL_CONTAINER(m, struct errand, msg);
+    struct owl_call *c = owl_map_get(&owl_host_local(e->host, r)->tasks,
+                                     (owl_str){e->text, e->id_n});
+    if (e->leave) {
+        if (c)
+            owl_task__detach(c, e->visitor);
+    } else if (!c) {
+        owl_task__wake(e->visitor); /* it is over: the store has the end */
+    } else if (e->wish == OWL_TASK_UPDATE) {
+        owl_task__answer(c, (owl_str){e->text + e->id_n, e->n});
+        owl_task__wake(e->visitor);
+    } else {
+        owl_task__attach(c, e->visitor, e->wish == OWL_TASK_AWAIT);
+        if (e->wish == OWL_TASK_CANCEL)
+            OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, true)); /* just finishing: it is over, too */
+    }
+    owl_call_unref(e->visitor);
+    owl_free(e);
+}
+
+static int send_errand(struct owl_task_visit *v, bool leave, owl_str text)
+{
+    struct owl_call *c = v->call;
+    owl_str rest = v->id, part;
+    uint64_t index;
+    if (!owl_str_split(&rest, '-', &part) ||
+        !owl_str_u64(part, owl_runtime_count(c->runtime) - 1, &index))
+        return -OWL_EPARAMS;
+    struct errand *e = owl_malloc(sizeof *e + v->id.n + text.n);
+    if (!e)
+        return -OWL_ENOMEM;
+    *e = (struct errand){.msg.run = on_errand,
+                         .host = c->host,
+                         .wish = v->wish,
+                         .leave = leave,
+                         .id_n = v->id.n,
+                         .n = text.n};
+    memcpy(e->text, v->id.p, v->id.n);
+    memcpy(e->text + v->id.n, text.n ? text.p : "", text.n);
+    e->visitor = owl_call_ref(c);
+    if (owl_post(owl_runtime_at(c->runtime, (unsigned)index), &e->msg))
+        return 0;
+    owl_call_unref(c);
+    owl_free(e);
+    return -OWL_ECLOSED;
+}
+
+/* ---- on the visitor's ---- */
+
+static enum owl_verdict fail(struct owl_call *c, int rc)
+{
+    if (rc == -OWL_ENOTFOUND || rc == -OWL_EPARAMS)
+        return owl_call_set_failure(c, OWL_EPARAMS,
+                                    "unknown task: there never was one, or its time is over");
+    return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+}
+
+static void on_gone(owl_call *c, void *data)
+{
+    (void)c;
+    /* no memory: the task tells nobody, which harms nobody */
+    OWL_IGNORE(send_errand(data, true, (owl_str){NULL, 0}));
+}
+
+static uint64_t time_left(const struct owl_task *t)
+{
+    int64_t gone = owl_wall_ms() - t->created_ms;
+    return gone < 0 || (uint64_t)gone > t->ttl_ms ? GRACE_MS
+                                                  : t->ttl_ms - (uint64_t)gone + GRACE_MS;
+}
+
+static enum owl_verdict carry(struct owl_task_visit *v, const struct owl_task *t)
+{
+    struct owl_call *c = v->call;
+    owl_str text = {NULL, 0};
+    if (v->wish == OWL_TASK_UPDATE)
+        text = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
+    int rc = owl_call_claim_id(c);
+    if (rc == -OWL_EEXISTS)
+        return owl_call_set_failure(c, OWL_EREQUEST, "the id is in use");
+    if (rc == 0)
+        rc = owl_call_on_cancel(c, on_gone, v);
+    v->visited = true;
+    owl_call_wait(c, v->wish == OWL_TASK_AWAIT ? time_left(t) : c->host->timeout_ms);
+    if (rc == 0)
+        rc = send_errand(v, false, text);
+    return rc == 0 ? OWL_SUSPEND : fail(c, rc);
+}
+
+static enum owl_verdict found(struct owl_task_visit *v, int rc, const struct owl_task *t)
+{
+    struct owl_call *c = v->call;
+    if (rc != 0 || !owl_str_eq(t->principal, c->principal))
+        return fail(c, rc ? rc : -OWL_ENOTFOUND);
+    if (v->wish != OWL_TASK_LOOK && !v->visited && !owl_task_over(t->status))
+        return carry(v, t);
+    if (v->wish == OWL_TASK_AWAIT && !owl_task_over(t->status))
+        return owl_call_set_failure(c, OWL_EIO, "the task runs nowhere any more");
+    return v->answer(c, t);
+}
+
+static void on_found(struct owl_task_op *op, int rc)
+{
+    struct owl_task_visit *v = OWL_CONTAINER(op, struct owl_task_visit, op);
+    if (owl_call__state(v->call) == OWL_CALL_RUNNING)
+        v->verdict = found(v, rc, rc == 0 ? op->tasks[0] : NULL);
+    if (!v->inside && v->verdict != OWL_SUSPEND)
+        OWL_IGNORE(owl_call_complete(v->call)); /* cancelled meanwhile: fine */
+}
+
+static void look(struct owl_task_visit *v)
+{
+    struct owl_task_store *store = v->call->host->tasks;
+    store->ops->get(store, v->id, &v->op);
+}
+
+struct wake {
+    struct owl_msg msg;
+    struct owl_call *visitor; /* counted */
+};
+
+static void on_wake(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct wake *w = OWL_CONTAINER(m, struct wake, msg);
+    if (owl_call__state(w->visitor) == OWL_CALL_RUNNING)
+        look(w->visitor->visit);
+    owl_call_unref(w->visitor);
+    owl_free(w);
+}
+
+void owl_task__wake(struct owl_call *visitor)
+{
+    struct wake *w = owl_malloc(sizeof *w);
+    if (!w)
+        return; /* its deadline answers */
+    *w = (struct wake){.msg.run = on_wake, .visitor = owl_call_ref(visitor)};
+    if (!owl_post(visitor->reactor, &w->msg)) {
+        owl_call_unref(visitor);
+        owl_free(w);
+    }
+}
+
+enum owl_verdict owl_task_visit(struct owl_call *c, enum owl_task_wish wish,
+                                enum owl_verdict (*answer)(struct owl_call *c,
+                                                           const struct owl_task *t))
+{
+    if (c->codec->era == OWL_ERA_MODERN &&
+        owl_call_require(c, "extensions." OWL_TASKS_EXTENSION) != 0)
+        return OWL_FINISH;
+    struct owl_task_visit *v = owl_arena_zalloc(c->arena, sizeof *v);
+    if (!v)
+        return fail(c, -OWL_ENOMEM);
+    if (!owl_call_param_str(c, "taskId", &v->id))
+        return OWL_FINISH;
+    if (!v->id.p)
+        return owl_call_set_failure(c, OWL_EPARAMS, "%s needs params.taskId", c->method->name);
+    if (wish == OWL_TASK_UPDATE &&
+        !owl_span_is_object(owl_rpc_param(&c->msg, OWL_STR("inputResponses"))))
+        return owl_call_set_failure(c, OWL_EPARAMS, "%s needs params.inputResponses, an object",
+                                    c->method->name);
+    v->call = c;
+    v->op.done = on_found;
+    v->wish = wish;
+    v->answer = answer;
+    v->verdict = OWL_SUSPEND;
+    c->visit = v;
+    v->inside = true;
+    look(v);
+    v->inside = false;
+    return v->verdict;
+}
+
+bool owl_task_visited(const struct owl_call *c)
+{
+    return c->visit->visited;
+}

@@ -1,0 +1,67 @@
+/* server/tasks_list.c - the method tasks/list of 2025-11-25: the tasks of this session. */
+#include "base/err.h"
+#include "server/server.h"
+
+enum { PAGE = 50 };
+
+struct page {
+    struct owl_task_op op;
+    struct owl_call *call;
+    bool inside; /* run() is on the stack */
+    bool done;
+};
+
+static void write_page(struct page *p)
+{
+    struct owl_buf *b = &p->call->result.list;
+    owl_buf_putz(b, "\"tasks\":[");
+    for (size_t i = 0; i < p->op.n; i++) {
+        owl_buf_putz(b, i ? ",{" : "{");
+        owl_task_write(b, p->op.tasks[i], OWL_ERA_LEGACY, false);
+        owl_buf_putc(b, '}');
+    }
+    owl_buf_putc(b, ']');
+    if (p->op.more)
+        owl_buf_printf(b, ",\"nextCursor\":\"%s\"", p->op.tasks[p->op.n - 1]->id);
+}
+
+static void on_listed(struct owl_task_op *op, int rc)
+{
+    struct page *p = OWL_CONTAINER(op, struct page, op);
+    p->done = true;
+    if (rc == -OWL_ENOTFOUND)
+        owl_call_set_failure(p->call, OWL_EPARAMS, "cursor: not one that this list gave out");
+    else if (rc != 0)
+        owl_call_set_failure(p->call, -rc, "%s", owl_err_info(rc)->text);
+    else
+        write_page(p);
+    if (!p->inside)
+        OWL_IGNORE(owl_call_complete(p->call)); /* cancelled meanwhile: fine */
+}
+
+static enum owl_verdict run(struct owl_call *c)
+{
+    owl_str cursor;
+    struct page *p = owl_arena_zalloc(c->arena, sizeof *p);
+    if (!p)
+        return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
+    if (!owl_call_param_str(c, "cursor", &cursor))
+        return OWL_FINISH;
+    p->call = c;
+    p->op.done = on_listed;
+    p->inside = true;
+    c->host->tasks->ops->list(c->host->tasks, owl_session_serial(c->session), cursor, PAGE, &p->op);
+    p->inside = false;
+    if (p->done)
+        return OWL_FINISH;
+    owl_call_wait(c, c->host->timeout_ms);
+    return OWL_SUSPEND;
+}
+
+const struct owl_method owl_method_tasks_list = {
+    .name = "tasks/list",
+    .eras = OWL_IN_LEGACY,
+    .since = OWL_REV_2025_11_25,
+    .capability = OWL_CAP_TASKS,
+    .run = run,
+};
