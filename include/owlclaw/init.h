@@ -24,6 +24,14 @@ static inline owl_server_options owl_server_options_make(
     return d;
 }
 
+#define OWL_LIMITS owl_limits_make()
+static inline owl_limits owl_limits_make()
+{
+    owl_limits d = owl_limits();
+    d.size = sizeof d;
+    return d;
+}
+
 #define OWL_TOOL(name_, description_, input_schema_, handler_) \
     owl_tool_make(name_, description_, input_schema_, handler_)
 static inline owl_tool owl_tool_make(
@@ -73,6 +81,9 @@ static inline owl_prompt owl_prompt_make(
     { .size = sizeof(owl_server_options), \
       .name = (name_), \
       .version = (version_) }
+
+#define OWL_LIMITS \
+    { .size = sizeof(owl_limits) }
 
 #define OWL_TOOL(name_, description_, input_schema_, handler_) \
     { .size = sizeof(owl_tool), \

@@ -18,6 +18,7 @@
 #define OWLCLAW_SERVER_H
 
 #include <owlclaw/handler.h>
+#include <owlclaw/limits.h>
 
 OWL_BEGIN_DECLS
 
@@ -37,11 +38,6 @@ typedef struct owl_server_options {
     unsigned timeout_ms;      /* longest call; default 300000 */
     unsigned page_items;      /* items on one page of a list; default 100, resources 50 */
     unsigned list_ttl_ms;     /* how long modern clients may cache lists; default 0 */
-    size_t max_body_bytes;    /* one message, HTTP or stdio; default 4 MiB */
-    size_t max_result_bytes;  /* what one call may build; default 64 MiB */
-    unsigned max_connections; /* of all peers together; default 10000 */
-    unsigned max_sessions;    /* legacy HTTP sessions; default 10000 */
-    unsigned session_idle_ms; /* after which a session ends; default 3600000 */
     const char *allow_hosts;  /* Host and Origin names to accept besides loopback, by commas */
     const void *state_key;    /* 32 secret bytes that seal what clients carry between two rounds of
                                * questions; default: random. Give replicas the same. */
@@ -49,6 +45,7 @@ typedef struct owl_server_options {
     void *log_data;
     unsigned log_level; /* least severe owl_level that reaches log; default: info */
     unsigned _reserved;
+    const owl_limits *limits; /* limits.h; default: those of a server for a few thousand clients */
 } owl_server_options;
 
 /** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */

@@ -17,7 +17,7 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 
-enum { MAX_KEYS = 64, MAX_ASKED = 10000, MAX_PARAMS = 1024 * 1024, MAX_ARGS = 64 * MAX_PARAMS };
+enum { MAX_KEYS = 64, MAX_PARAMS = 1024 * 1024, MAX_ARGS = 64 * MAX_PARAMS };
 
 struct kind {
     const char *method;
@@ -335,7 +335,7 @@ int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
     struct owl_state_bind bind = binding(c, &args);
     int rc = args.rc;
     if (rc == 0)
-        rc = owl_state_seal(&c->host->state_key, &bind, payload, OWL_ASK_TTL_MS, out);
+        rc = owl_state_seal(&c->host->state_key, &bind, payload, c->host->limits->question_ms, out);
     owl_buf_putc(out, '"');
     return rc ? rc : out->rc;
 }
@@ -395,7 +395,7 @@ static void put_params(struct owl_buf *b, struct owl_call *c, const struct owl_a
 static int send_question(struct owl_call *c, struct owl_ask *a)
 {
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
-    if (l->asked.n >= MAX_ASKED)
+    if (l->asked.n >= c->host->limits->questions)
         return -OWL_ELIMIT;
     char id[64];
     int n = snprintf(id, sizeof id, "\"owl-%u-%llu\"", owl_reactor_index(c->reactor),
@@ -433,7 +433,7 @@ static enum owl_verdict ask_legacy(struct owl_call *c)
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
-    owl_call_wait(c, OWL_ASK_TTL_MS);
+    owl_call_wait(c, c->host->limits->question_ms);
     return OWL_SUSPEND;
 }
 

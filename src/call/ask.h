@@ -5,10 +5,7 @@
 
 #include "call/call.h"
 
-enum {
-    OWL_ASK_TTL_MS = 600000, /* how long a client may take to answer */
-    OWL_ASK_ROUNDS = 32      /* of questions within one call that waits */
-};
+enum { OWL_ASK_ROUNDS = 32 }; /* of questions within one call that waits */
 
 /* One question; lives in the call's arena. */
 struct owl_ask {

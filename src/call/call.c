@@ -32,7 +32,7 @@ int owl_host_init(struct owl_host *h)
         owl_map_init(&l->parked);
         owl_list_init(&l->park_order);
         owl_map_init(&l->tasks);
-        owl_buf_init(&l->out, h->max_result_bytes + 64 * 1024);
+        owl_buf_init(&l->out, h->limits->result_bytes + 64 * 1024);
     }
     return 0;
 }
@@ -122,7 +122,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     owl_list_init(&c->park_node);
     c->step = &owl_steps[0];
     c->last_progress = c->told = -1;
-    owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->host->max_result_bytes);
+    owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->host->limits->result_bytes);
     owl_list_add(&l->calls, &c->node);
     l->n_calls++;
     return c;

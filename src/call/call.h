@@ -10,6 +10,7 @@
 #define OWL_CALL_CALL_H
 
 #include <owlclaw/handler.h>
+#include <owlclaw/limits.h>
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -75,13 +76,12 @@ struct owl_host {
     struct owl_task_store *tasks;
     /* The store has a new version of the task, which is valid during the call; may be NULL. */
     void (*task_changed)(struct owl_host *h, const struct owl_task *t);
-    uint64_t task_ttl_ms; /* the longest that a task is kept */
     unsigned task_poll_ms;
     struct owl_state_key state_key;
     owl_str server_info; /* JSON object */
     unsigned timeout_ms;
     unsigned list_ttl_ms;
-    size_t max_result_bytes;
+    const owl_limits *limits;
     struct owl_host_local *local; /* one a reactor */
 };
 

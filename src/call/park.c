@@ -13,8 +13,6 @@
 #include "call/ask.h"
 #include "codec/json.h"
 
-enum { MAX_PARKED = 1000 }; /* of one reactor */
-
 /* ---- to the front ---- */
 
 /* What a parked call has to say; its texts follow. */
@@ -135,7 +133,8 @@ static int park(struct owl_call *c)
     char id[80], hex[33];
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
     struct owl_map *map = &l->parked;
-    if (map->n >= MAX_PARKED) /* nobody may lock the others out: the oldest gives way */
+    if (map->n >=
+        c->host->limits->parked) /* nobody may lock the others out: the oldest gives way */
         end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ELIMIT);
     if (owl_random_hex(hex, 16) != 0)
         return -OWL_EIO;
@@ -153,7 +152,7 @@ static int park(struct owl_call *c)
     char payload[128];
     n = snprintf(payload, sizeof payload, "{\"park\":\"%s\"}", id);
     struct owl_buf members;
-    owl_buf_init_arena(&members, c->arena, c->host->max_result_bytes);
+    owl_buf_init_arena(&members, c->arena, c->host->limits->result_bytes);
     rc = owl_ask__write(c, (owl_str){payload, (size_t)n}, &members);
     return rc == 0 ? tell(c, owl_buf_str(&members)) : rc;
 }
@@ -166,7 +165,7 @@ enum owl_verdict owl_park_step(struct owl_call *c)
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
-    owl_call_wait(c, OWL_ASK_TTL_MS);
+    owl_call_wait(c, c->host->limits->question_ms);
     return OWL_SUSPEND;
 }
 

@@ -208,7 +208,7 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     }
     t->call = c;
     t->op.done = on_saved;
-    owl_buf_init(&t->payload, c->host->max_result_bytes + 64 * 1024);
+    owl_buf_init(&t->payload, c->host->limits->result_bytes + 64 * 1024);
     owl_list_init(&t->waiters);
     snprintf(t->now.id, sizeof t->now.id, "%u-%s", owl_reactor_index(c->reactor), hex);
     t->now.created_ms = t->now.updated_ms = owl_wall_ms();
@@ -238,7 +238,7 @@ static int begin(struct owl_call *c, uint64_t ttl_ms, bool by_step)
 /* params.task of a client that wants a task: how long to keep it. */
 static int wanted_ttl(struct owl_call *c, owl_str task, uint64_t *ret_ms)
 {
-    uint64_t most = c->host->task_ttl_ms, ms;
+    uint64_t most = c->host->limits->task_ms, ms;
     owl_str ttl = owl_span_is_object(task) ? owl_span_get(task, "ttl") : (owl_str){NULL, 0};
     if (!owl_span_is_object(task) || (ttl.p && !owl_str_u64(ttl, UINT64_MAX, &ms))) {
         owl_call_set_failure(c, OWL_EPARAMS,
@@ -255,7 +255,7 @@ static int wanted_ttl(struct owl_call *c, owl_str task, uint64_t *ret_ms)
 static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
 {
     bool tasks = c->handler_flags & OWL_TASK, only = c->handler_flags & OWL_TASK_ONLY;
-    *ret_ttl_ms = c->host->task_ttl_ms;
+    *ret_ttl_ms = c->host->limits->task_ms;
     if (c->codec->era == OWL_ERA_MODERN) {
         if (!tasks || (!only && !owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION)))
             return OWL_NEXT;
@@ -312,7 +312,7 @@ static void become(struct owl_call *c)
 {
     if (c->task || owl_call__state(c) == OWL_CALL_ENDED || c->step > &owl_steps[OWL_STEP_await])
         return;
-    if (begin(c, c->host->task_ttl_ms, false) != 0)
+    if (begin(c, c->host->limits->task_ms, false) != 0)
         return; /* it stays an ordinary call */
     if (c->task->saving || c->task->announced)
         owl_call_wait(c, owl_call__allowed_ms(c));

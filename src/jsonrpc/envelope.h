@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "jsonrpc/member.h"
 
-enum { OWL_RPC_ID_BYTES = 256, OWL_RPC_METHOD_BYTES = 256 };
+enum { OWL_RPC_ID_BYTES = 1024, OWL_RPC_METHOD_BYTES = 256 };
 
 enum owl_rpc_kind {
     OWL_RPC_REQUEST,

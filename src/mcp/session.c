@@ -26,7 +26,10 @@ enum {
     BATCH = 64, /* sessions that a sweep looks at before it lets others at the stripe */
     RANDOM_BYTES = 16,
     ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
-    SUBSCRIPTIONS = 1000
+    SUBSCRIPTIONS = 1000,
+    SAMPLE = 8, /* stripes that are looked at for a session that can go */
+    LOOKS = 4,  /* … and sessions of each */
+    UNINITIALIZED_MS = 600000
 };
 
 struct owl_session {
@@ -49,14 +52,15 @@ struct owl_session {
 
 struct stripe {
     _Alignas(CACHE_LINE) pthread_mutex_t lock;
-    struct owl_map map; /* id → session */
-    struct owl_list list;
+    struct owl_map map;   /* id → session */
+    struct owl_list list; /* those that were used last behind */
 };
 
 struct owl_sessions {
     struct stripe stripes[STRIPES];
-    atomic_size_t count;
-    unsigned max, idle_ms;
+    atomic_size_t count, sample;
+    size_t max;
+    uint64_t idle_ms;
     void *memory; /* of which this is the aligned part */
 };
 
@@ -256,7 +260,7 @@ bool owl_session_subscribed(struct owl_session *s, owl_str uri)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-struct owl_sessions *owl_sessions_new(unsigned max, unsigned idle_ms)
+struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms)
 {
     void *memory = owl_calloc(1, sizeof(struct owl_sessions) + CACHE_LINE);
     if (!memory)
@@ -343,12 +347,57 @@ static int open_counted(struct owl_sessions *t, const struct owl_session_init *i
     return rc;
 }
 
+/* When a session was used last; one whose client never came back after `initialize` counts as
+ * longer unused than it is. */
+static uint64_t rank(const struct owl_session *s)
+{
+    uint64_t used = atomic_load_explicit(&s->used_ms, memory_order_relaxed);
+    return atomic_load(&s->initialized) || used < UNINITIALIZED_MS ? used : used - UNINITIALIZED_MS;
+}
+
+/* The session of a stripe that was unused for longest, of the first few that nobody holds; or
+ * @p best if that is better. */
+static struct owl_session *better(struct stripe *st, struct owl_session *best)
+{
+    struct owl_session *old = best;
+    unsigned looks = 0;
+    pthread_mutex_lock(&st->lock);
+    OWL_LIST_EACH (&st->list, it) {
+        struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
+        if (looks++ == LOOKS)
+            break;
+        if (!owl_session_held(s) && (!best || rank(s) < rank(best)))
+            best = s;
+    }
+    if (best != old)
+        owl_session_aref(best);
+    pthread_mutex_unlock(&st->lock);
+    if (best != old)
+        owl_session_aunref(old);
+    return best;
+}
+
+/* The table is full. So that nobody can lock the others out, one that was unused for long gives way
+ * to the new one: the best of a sample. */
+static bool make_room(struct owl_sessions *t)
+{
+    struct owl_session *victim = NULL;
+    size_t first = atomic_fetch_add(&t->sample, SAMPLE);
+    for (size_t i = 0; i < STRIPES && (i < SAMPLE || !victim); i++)
+        victim = better(&t->stripes[(first + i) % STRIPES], victim);
+    if (!victim)
+        return false;
+    OWL_IGNORE(owl_sessions_end(t, owl_session_id(victim))); /* ended meanwhile: there is room */
+    owl_session_aunref(victim);
+    return true;
+}
+
 int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *init,
                       struct owl_session **ret, owl_error *reterr)
 {
     int rc;
-    if (atomic_fetch_add(&t->count, 1u) >= t->max && t->max > 0)
-        rc = owl_fail(reterr, OWL_ELIMIT, "%u sessions are open, the most there may be; try later",
+    if (atomic_fetch_add(&t->count, 1u) >= t->max && t->max > 0 && !make_room(t))
+        rc = owl_fail(reterr, OWL_ELIMIT, "%zu sessions are open, the most there may be; try later",
                       t->max);
     else if ((rc = open_counted(t, init, ret)) != 0)
         rc = owl_fail(reterr, -rc, NULL);
@@ -366,6 +415,8 @@ struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id)
     if (s) {
         owl_session_aref(s);
         atomic_store_explicit(&s->used_ms, now, memory_order_relaxed);
+        owl_list_del(&s->node);
+        owl_list_add(&st->list, &s->node);
     }
     pthread_mutex_unlock(&st->lock);
     return s;

@@ -10,8 +10,6 @@
 #include "mcp/headers.h"
 #include "server/server.h"
 
-enum { MAX_BATCH = 100 };
-
 /* What is known of a message while it is being admitted. */
 struct entry {
     struct owl_inbound *in;
@@ -222,6 +220,8 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
     struct owl_server *s = in->front->server;
     e->status = 400;
     int rc = owl_rpc_read(in->arena, proved, tape, &e->msg, &e->err);
+    if (rc == 0 && e->msg.id.n > s->limits.id_bytes)
+        rc = owl_fail(&e->err, OWL_EREQUEST, "id: longer than %zu bytes", s->limits.id_bytes);
     if (rc != 0)
         return rc;
     if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)
@@ -381,7 +381,7 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
                                   .http = in->front->http,
                                   .can_send = in->front->can_send};
     b->outer = in->front;
-    owl_buf_init(&b->out, in->front->server->host.max_result_bytes);
+    owl_buf_init(&b->out, in->front->server->host.limits->result_bytes);
     b->left = count_members(array) + 1; /* ours, so that it stays until all have begun */
     struct owl_span_iter it = owl_span_iter(array);
     for (struct owl_span s; owl_span_next(&it, &s);)
@@ -390,12 +390,18 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
     return OWL_DISPATCH_CALL;
 }
 
-static const char *batch_refusal(const struct owl_inbound *in, owl_str array)
+static int check_batch(const struct owl_inbound *in, owl_str array, owl_error *reterr)
 {
     if (!in->allow_batch)
-        return "batches are not part of this protocol revision: send one message at a time";
-    size_t n = count_members(array);
-    return n == 0 ? "an empty batch" : n > MAX_BATCH ? "a batch of more than 100 messages" : NULL;
+        return owl_fail(
+            reterr, OWL_EREQUEST,
+            "batches are not part of this protocol revision: send one message at a time");
+    size_t n = count_members(array), most = in->front->server->limits.batch;
+    if (n > 0 && n <= most)
+        return 0;
+    if (n == 0)
+        return owl_fail(reterr, OWL_EREQUEST, "an empty batch");
+    return owl_fail(reterr, OWL_EREQUEST, "a batch of more than %zu messages", most);
 }
 
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
@@ -404,13 +410,11 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
     struct owl_tape tape;
     owl_error err;
     owl_buf_reset(out);
-    if (owl_json_scan_tape(in->text, OWL_JSON_DEPTH, &tape, &err) != 0)
+    if (owl_json_scan_tape(in->text, (unsigned)in->front->server->limits.depth, &tape, &err) != 0)
         return refuse_text(in, &err, out, status);
     if (!owl_span_is_array(owl_span_begin(in->text)))
         return dispatch_one(in, in->text, &tape, ret_call, out, status);
-    const char *no_batch = batch_refusal(in, in->text);
-    if (!no_batch)
-        return dispatch_batch(in, in->text, out, status);
-    owl_fail(&err, OWL_EREQUEST, "%s", no_batch);
-    return refuse_text(in, &err, out, status);
+    if (check_batch(in, in->text, &err) != 0)
+        return refuse_text(in, &err, out, status);
+    return dispatch_batch(in, in->text, out, status);
 }

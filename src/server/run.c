@@ -165,7 +165,7 @@ void owl_server_stop(owl_server *s)
 static void on_sweep(struct owl_timer *t)
 {
     struct owl_server *s = OWL_CONTAINER(t, struct owl_server, sweep);
-    unsigned every = s->session_idle_ms / 10;
+    size_t every = s->limits.session_idle_ms / 10;
     unsigned changes = atomic_exchange(&s->unpublished, 0);
     if (changes && owl_server_publish(s, changes) != 0)
         atomic_fetch_or(&s->unpublished, changes);
@@ -221,15 +221,29 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
     return owl_fail(reterr, OWL_ENOMEM, NULL);
 }
 
+static struct owl_http_limits http_limits(const owl_limits *l)
+{
+    return (struct owl_http_limits){
+        .url_bytes = l->url_bytes,
+        .header_bytes = l->header_bytes,
+        .headers = (unsigned)l->headers,
+        .body_bytes = l->body_bytes,
+        .queue_bytes = l->queue_bytes,
+        .header_ms = (unsigned)l->header_ms,
+        .body_ms = (unsigned)l->body_ms,
+        .idle_ms = (unsigned)l->idle_ms,
+    };
+}
+
 static int open_listeners(struct owl_server *s, owl_error *reterr)
 {
-    struct owl_http_limits limits = {.body_bytes = s->max_body_bytes};
+    struct owl_http_limits limits = http_limits(&s->limits);
     if (s->addresses &&
         owl_http_new(s->host.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     for (struct owl_address *a = s->addresses; a; a = a->next) {
         struct owl_listen_options o = {.address = owl_str_of(a->text),
-                                       .max = s->max_connections,
+                                       .max = (unsigned)s->limits.connections,
                                        .accept = owl_http_accept,
                                        .user = s->http};
         int rc = owl_listener_open(s->host.runtime, &o, &a->listener, reterr);

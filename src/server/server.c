@@ -18,21 +18,11 @@ const struct owl_method *const owl_methods[] = {
 };
 const size_t owl_methods_count = OWL_COUNT(owl_methods);
 
-enum {
-    MAX_TASKS = 10000,
-    MAX_TASK_BYTES = 256 << 20, /* of results that wait to be fetched */
-    TASK_TTL_MS = 3600000,
-    TASK_POLL_MS = 500
-};
+enum { TASK_POLL_MS = 500 };
 
 /* ---- options ---- */
 
 static unsigned or_default(unsigned v, unsigned d)
-{
-    return v ? v : d;
-}
-
-static size_t or_default_size(size_t v, size_t d)
 {
     return v ? v : d;
 }
@@ -85,26 +75,27 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->log = (struct owl_log){o->log, o->log_data, or_default(o->log_level, OWL_LEVEL_INFO)};
     s->reactors = or_default(o->reactors, n);
     s->workers = or_default(o->workers, n * 4 < 8 ? 8 : n * 4);
-    s->max_connections = or_default(o->max_connections, 10000);
-    s->max_body_bytes = or_default_size(o->max_body_bytes, 4u << 20);
-    s->session_idle_ms = or_default(o->session_idle_ms, 3600000);
+    int rc = owl_limits_read(o->limits, &s->limits, reterr);
+    if (rc != 0)
+        return rc;
+    s->count_local = o->limits && o->limits->size >= offsetof(owl_limits, queue_bytes) &&
+                     o->limits->connections_per_peer;
     s->revs = OWL_REV_ALL;
     s->host.log = &s->log;
     s->host.policy = &owl_policy_none;
     s->host.timeout_ms = or_default(o->timeout_ms, 300000);
     s->host.list_ttl_ms = o->list_ttl_ms;
-    s->host.max_result_bytes = or_default_size(o->max_result_bytes, 64u << 20);
+    s->host.limits = &s->limits;
     s->registry = owl_registry_new(o->page_items);
-    s->sessions = owl_sessions_new(or_default(o->max_sessions, 10000), s->session_idle_ms);
-    s->host.tasks = owl_task_memory_new(MAX_TASKS, MAX_TASK_BYTES);
+    s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms);
+    s->host.tasks = owl_task_memory_new(s->limits.tasks, s->limits.task_bytes);
     s->host.task_changed = owl_subs_task;
-    s->host.task_ttl_ms = TASK_TTL_MS;
     s->host.task_poll_ms = TASK_POLL_MS;
     if (!s->registry || !s->sessions || !s->host.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     if (owl_state_key_init(&s->host.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
-    int rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
+    rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
     if (rc == 0)
         rc = copy_text(&s->name, o->name, "name", reterr);
     if (rc == 0)

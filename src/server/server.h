@@ -134,9 +134,9 @@ struct owl_server {
     char *name, *version, *title, *instructions, *allow_hosts;
     struct owl_buf info; /* serverInfo */
     unsigned revs;
-    unsigned reactors, workers, max_connections;
-    size_t max_body_bytes;
-    unsigned session_idle_ms;
+    unsigned reactors, workers;
+    owl_limits limits; /* complete */
+    bool count_local;  /* connections_per_peer was given: loopback is counted, too */
     struct owl_registry *registry;
     struct owl_map methods; /* name → const struct owl_method */
     struct owl_custom *customs;
@@ -157,6 +157,7 @@ struct owl_server {
     atomic_uint changed;     /* OWL_CHANGED_* that clients are about to hear of */
     atomic_uint unpublished; /* … that could not be published yet */
     atomic_uint n_subs;      /* subscribers of all reactors */
+    atomic_size_t listens;   /* subscriptions/listen requests that are open */
     bool embedded;
 };
 
@@ -178,6 +179,9 @@ static inline struct owl_server_local *owl_server_local(struct owl_server *s,
 /* The capabilities object that this server advertises to clients of a revision. */
 void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, enum owl_rev rev,
                      struct owl_buf *b);
+/* The limits that are given, and the defaults of the others. @errors OWL_EINVAL names the limit and
+ * its range. */
+OWL_NODISCARD int owl_limits_read(const owl_limits *given, owl_limits *ret, owl_error *reterr);
 /* A page of a list as the result of @p c; for the list methods. */
 enum owl_verdict owl_list_run(struct owl_call *c, enum owl_kind kind);
 /* Publish the registry as it is now and tell the clients. */

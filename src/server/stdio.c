@@ -103,7 +103,7 @@ static void on_overlong(void *user)
     struct owl_stdio_peer *p = user;
     char text[120];
     snprintf(text, sizeof text, "a message of more than %zu bytes was refused",
-             p->front.server->max_body_bytes);
+             p->front.server->limits.line_bytes);
     owl_buf_reset(&p->out);
     owl_rpc_error(&p->out, (owl_str){NULL, 0}, owl_err_info(OWL_ELIMIT)->rpc_code, owl_str_of(text),
                   (owl_str){NULL, 0});
@@ -142,7 +142,8 @@ int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr)
     struct owl_stdio_options o = {.in_fd = s->stdio_in,
                                   .out_fd = s->stdio_out,
                                   .own_stdout = s->stdio_out == 1,
-                                  .line_bytes = s->max_body_bytes};
+                                  .line_bytes = s->limits.line_bytes,
+                                  .queue_bytes = s->limits.queue_bytes};
     int rc = owl_stdio_open(r, &o, &stdio_ops, p, &p->io, reterr);
     if (rc != 0) {
         owl_free(p);

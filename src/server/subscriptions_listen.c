@@ -31,10 +31,16 @@ static void put_id(struct owl_buf *b, struct owl_call *c)
     owl_buf_puts(b, c->msg.id);
 }
 
+static void forget(struct owl_sub *sub)
+{
+    owl_subs_remove(sub);
+    atomic_fetch_sub(&sub->server->listens, 1);
+}
+
 static void sub_end(struct owl_sub *sub)
 {
     struct owl_call *c = sub->call;
-    owl_subs_remove(sub);
+    forget(sub);
     put_id(&c->result.meta, c);
     OWL_IGNORE(owl_call_complete(c)); /* it was being cancelled: fine */
 }
@@ -42,7 +48,7 @@ static void sub_end(struct owl_sub *sub)
 static void on_cancel(struct owl_call *c, void *data)
 {
     (void)c;
-    owl_subs_remove(data);
+    forget(data);
 }
 
 /* An array of strings of the filter, if it is there. False: the failure is recorded. */
@@ -159,15 +165,22 @@ static enum owl_verdict run(struct owl_call *c)
         rc = owl_call_on_cancel(c, on_cancel, sub);
     if (rc != 0)
         return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "the id is in use");
+    struct owl_server *s = owl_server_of(c);
+    if (atomic_fetch_add(&s->listens, 1) >= s->limits.listens) {
+        atomic_fetch_sub(&s->listens, 1);
+        return owl_call_set_failure(c, OWL_ELIMIT,
+                                    "%zu listens are open, the most there may be; try again later",
+                                    s->limits.listens);
+    }
     sub->call = c;
     sub->send = sub_send;
     sub->end = sub_end;
     owl_call_wait(c, 0);
-    owl_subs_add(owl_server_of(c), c->reactor, sub);
+    owl_subs_add(s, c->reactor, sub);
     rc = acknowledge(c, sub);
     if (rc == 0)
         return OWL_SUSPEND;
-    owl_subs_remove(sub);
+    forget(sub);
     return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
 }
 

@@ -183,6 +183,8 @@ TEST(the_number_of_sessions_is_limited, "")
     struct owl_sessions *t = owl_sessions_new(2, 1000);
     struct owl_session *a = open_one(t), *b = open_one(t), *c = NULL;
     owl_error err = {0};
+    owl_session_hold(a);
+    owl_session_hold(b);
     assert_int_equal(owl_sessions_open(t, &init, &c, &err), -OWL_ELIMIT);
     assert_null(c);
     assert_non_null(strstr(err.message, "2 sessions"));
@@ -192,6 +194,30 @@ TEST(the_number_of_sessions_is_limited, "")
     owl_session_aunref(a);
     owl_session_aunref(b);
     owl_session_aunref(c);
+    owl_sessions_free(t);
+}
+
+TEST(a_flood_of_sessions_does_not_push_out_those_in_use, "")
+{
+    enum { MAX = 1000, FLOOD = 20000, EVERY = 50 };
+    struct owl_sessions *t = owl_sessions_new(MAX, 0);
+    struct owl_session *held = open_one(t), *used = open_one(t);
+    owl_session_hold(held);
+    owl_session_set_initialized(used);
+    for (int i = 0; i < FLOOD; i++) {
+        owl_session_aunref(open_one(t));
+        if (i % EVERY == 0) {
+            struct owl_session *found = owl_sessions_find(t, owl_session_id(used));
+            assert_ptr_equal(found, used);
+            owl_session_aunref(found);
+        }
+    }
+    assert_true(owl_sessions_count(t) <= MAX);
+    assert_false(owl_session_ended(held));
+    assert_false(owl_session_ended(used));
+    owl_session_release(held);
+    owl_session_aunref(held);
+    owl_session_aunref(used);
     owl_sessions_free(t);
 }
 

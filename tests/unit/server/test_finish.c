@@ -128,7 +128,9 @@ static int fill(owl_call *c, void *data)
 
 TEST(a_result_that_is_too_big_is_a_clean_failure, "")
 {
-    owl_server *s = server_with((owl_server_options){.reactors = 1, .max_result_bytes = 50000});
+    owl_limits limits = OWL_LIMITS;
+    limits.result_bytes = 50000;
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
     char *text = malloc(60001);
     memset(text, 'y', 60000);
     text[60000] = '\0';

@@ -1,0 +1,201 @@
+/* unit/server/test_limits.c - the limits of a server: defaults, ranges, and what is beyond them.
+ * Those that the transport, the sessions and the tasks keep are tested where they are kept. */
+#include "server/server.h"
+#include "unit/server/fixture.h"
+
+TEST(limits_that_are_not_given_have_their_defaults, "")
+{
+    owl_limits l;
+    owl_error e = {0};
+    assert_int_equal(owl_limits_read(NULL, &l, &e), 0);
+    assert_int_equal(l.body_bytes, 4 << 20);
+    assert_int_equal(l.line_bytes, 4 << 20);
+    assert_int_equal(l.headers, 100);
+    assert_int_equal(l.header_bytes, 32 << 10);
+    assert_int_equal(l.depth, 128);
+    assert_int_equal(l.id_bytes, 256);
+    assert_int_equal(l.connections_per_peer, 256);
+    assert_int_equal(l.sessions, 10000);
+    assert_int_equal(l.streams, 10000);
+    assert_int_equal(l.listens, 10000);
+    assert_int_equal(l.parked, 1000);
+    assert_int_equal(l.queue_bytes, 1 << 20);
+    assert_int_equal(l.header_ms, 10000);
+    assert_int_equal(l.body_ms, 30000);
+    assert_int_equal(l.handshakes, 16);
+    owl_limits given = OWL_LIMITS;
+    given.batch = 7;
+    assert_int_equal(owl_limits_read(&given, &l, &e), 0);
+    assert_int_equal(l.batch, 7);
+    assert_int_equal(l.body_bytes, 4 << 20);
+}
+
+TEST(a_program_that_knows_fewer_limits_is_understood, "")
+{
+    owl_limits l, given = OWL_LIMITS;
+    owl_error e = {0};
+    given.size = offsetof(owl_limits, line_bytes);
+    given.body_bytes = 2048;
+    given.task_ms = 1; /* garbage behind what it knows */
+    assert_int_equal(owl_limits_read(&given, &l, &e), 0);
+    assert_int_equal(l.body_bytes, 2048);
+    assert_int_equal(l.task_ms, 3600000);
+    given.size = 1;
+    assert_int_equal(owl_limits_read(&given, &l, &e), -OWL_EINVAL);
+    assert_non_null(strstr(e.message, "OWL_LIMITS"));
+}
+
+TEST(every_limit_has_a_range, "")
+{
+    static const struct {
+        size_t at;
+        uint64_t least, most;
+        const char *name;
+    } rows[] = {
+#define OWL_LIMIT_ROW(name, value, least, most, text) \
+    {offsetof(owl_limits, name), least, most, #name},
+#include "tbl/limits.h"
+    };
+    for (size_t i = 0; i < OWL_COUNT(rows); i++) {
+        owl_limits l, given = OWL_LIMITS;
+        owl_error e = {0};
+        size_t *v = (size_t *)(void *)((char *)&given + rows[i].at);
+        *v = (size_t)rows[i].most;
+        assert_int_equal(owl_limits_read(&given, &l, &e), 0);
+        *v = (size_t)rows[i].least;
+        assert_int_equal(owl_limits_read(&given, &l, &e), 0);
+        *v = (size_t)rows[i].most + 1;
+        assert_int_equal(owl_limits_read(&given, &l, &e), -OWL_EINVAL);
+        assert_non_null(strstr(e.message, rows[i].name));
+        if (rows[i].least == 1)
+            continue; /* 0 is the default */
+        *v = (size_t)rows[i].least - 1;
+        assert_int_equal(owl_limits_read(&given, &l, &e), -OWL_EINVAL);
+    }
+}
+
+TEST(a_server_is_not_made_with_a_limit_out_of_range, "")
+{
+    owl_limits limits = OWL_LIMITS;
+    owl_server_options o = OWL_SERVER_OPTIONS("test", "1");
+    owl_server *s = NULL;
+    owl_error e = {0};
+    limits.depth = 1000;
+    o.limits = &limits;
+    assert_int_equal(owl_server_new(&o, &s, &e), -OWL_EINVAL);
+    assert_null(s);
+    assert_non_null(strstr(e.message, "limits.depth is 1000: it may be 4 to 128"));
+}
+
+/* ---- beyond them, over HTTP ---- */
+
+static int say_hello(owl_call *call, void *data)
+{
+    (void)data;
+    return owl_result_text(call, "hello");
+}
+
+static owl_server *small_server(owl_limits limits)
+{
+    limits.size = sizeof limits;
+    owl_server *s = server_with((owl_server_options){.reactors = 2, .limits = &limits});
+    add_tool(s, (owl_tool){.name = "echo", .handler = say_hello, .flags = OWL_INLINE});
+    server_start(s);
+    return s;
+}
+
+/* The status of a POST on a connection of its own. */
+static int post_status(owl_server *s, const char *headers, const char *body)
+{
+    struct http h = http_open(s);
+    char *all = text_of(POST_HEADERS "%s", headers);
+    http_send(&h, "POST", all, body);
+    int status = http_head(&h);
+    http_close(&h);
+    free(all);
+    return status;
+}
+
+#define PING "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"
+#define OK_STATUS 400 /* a ping without a session is understood, and refused */
+
+TEST(a_request_that_is_too_large_gets_the_right_status, "")
+{
+    owl_server *s = small_server((owl_limits){
+        .body_bytes = 1024, .headers = 10, .header_bytes = 1000, .url_bytes = 64, .depth = 5});
+    char *long_body = text_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"%1024s}", "");
+    char *long_header = text_of("X-Long: %0990d\r\n", 1);
+    assert_int_equal(post_status(s, "", PING), OK_STATUS);
+    assert_int_equal(post_status(s, "", long_body), 413);
+    assert_int_equal(post_status(s, long_header, PING), 431);
+    assert_int_equal(post_status(s,
+                                 "A:1\r\nB:1\r\nC:1\r\nD:1\r\nE:1\r\nF:1\r\nG:1\r\nH:1\r\n"
+                                 "I:1\r\nJ:1\r\n",
+                                 PING),
+                     431);
+    assert_int_equal(post_status(s, "",
+                                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\","
+                                 "\"params\":{\"a\":[[[[1]]]]}}"),
+                     400);
+    assert_int_equal(post_status(s, "", PING), OK_STATUS); /* nobody else is harmed */
+    free(long_body);
+    free(long_header);
+    server_end(s);
+}
+
+TEST(an_id_that_is_too_long_is_refused, "")
+{
+    owl_server *s = small_server((owl_limits){.id_bytes = 16});
+    struct http h = legacy_open(s, "{}");
+    legacy_send(&h, "{\"jsonrpc\":\"2.0\",\"id\":\"12345678901234\",\"method\":\"ping\"}");
+    assert_int_equal(http_head(&h), 200);
+    owl_json_doc_free(http_next(&h));
+    legacy_send(&h, "{\"jsonrpc\":\"2.0\",\"id\":\"123456789012345\",\"method\":\"ping\"}");
+    assert_int_equal(http_head(&h), 400);
+    msg *m = http_next(&h);
+    assert_int_equal(int_at(m, "error/code"), -32600);
+    assert_non_null(strstr(str_at(m, "error/message"), "16 bytes"));
+    owl_json_doc_free(m);
+    http_close(&h);
+    server_end(s);
+}
+
+TEST(listens_are_counted_and_given_back, "")
+{
+    static const char listen[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"" MODERN "\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{}},\"notifications\":{}}}";
+    static const char headers[] = "MCP-Protocol-Version: " MODERN "\r\n"
+                                  "Mcp-Method: subscriptions/listen\r\n";
+    owl_server *s = small_server((owl_limits){.listens = 2});
+    struct http a = http_open(s), b = http_open(s), c = http_open(s);
+    struct http *const both[] = {&a, &b};
+    char *all = text_of(POST_HEADERS "%s", headers);
+    for (int i = 0; i < 2; i++) {
+        http_send(both[i], "POST", all, listen);
+        assert_int_equal(http_head(both[i]), 200);
+        owl_json_doc_free(http_next(both[i]));
+    }
+    http_send(&c, "POST", all, listen);
+    assert_int_equal(http_head(&c), 200);
+    msg *m = http_next(&c);
+    assert_int_equal(int_at(m, "error/code"), -32600);
+    assert_non_null(strstr(str_at(m, "error/message"), "2 listens"));
+    owl_json_doc_free(m);
+    http_close(&a); /* its place becomes free as soon as that is noticed */
+    for (int64_t end = now_ms() + WAIT_MS;; usleep(1000)) {
+        http_send(&c, "POST", all, listen);
+        assert_int_equal(http_head(&c), 200);
+        m = http_next(&c);
+        bool heard = strcmp(str_at(m, "method"), "(none)") != 0;
+        owl_json_doc_free(m);
+        if (heard)
+            break;
+        assert_true(now_ms() < end);
+    }
+    free(all);
+    http_close(&b);
+    http_close(&c);
+    server_end(s);
+}
