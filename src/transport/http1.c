@@ -24,6 +24,7 @@ static const struct owl_http_limits defaults = {
     .header_ms = 10 * 1000,
     .body_ms = 30 * 1000,
     .idle_ms = 75 * 1000,
+    .keepalive_ms = 15 * 1000,
 };
 
 /* ---- the server ---- */
@@ -39,6 +40,7 @@ static struct owl_http_limits limits_or_defaults(const struct owl_http_limits *g
     l.header_ms = l.header_ms ? l.header_ms : defaults.header_ms;
     l.body_ms = l.body_ms ? l.body_ms : defaults.body_ms;
     l.idle_ms = l.idle_ms ? l.idle_ms : defaults.idle_ms;
+    l.keepalive_ms = l.keepalive_ms ? l.keepalive_ms : defaults.keepalive_ms;
     return l;
 }
 
@@ -92,12 +94,15 @@ void owl_http_free(struct owl_http *h)
 
 static enum owl_http__wait wait_of(const struct owl_http__conn *c)
 {
-    if (c->state != OWL_HTTP__READING && c->state != OWL_HTTP__LINGER)
-        return OWL_HTTP__WAIT_NONE;
+    switch (c->state) {
+    case OWL_HTTP__PENDING: return OWL_HTTP__WAIT_PENDING;
+    case OWL_HTTP__STREAM: return OWL_HTTP__WAIT_STREAM;
+    case OWL_HTTP__CLOSED: return OWL_HTTP__WAIT_NONE;
+    case OWL_HTTP__LINGER: return c->queued > 0 ? OWL_HTTP__WAIT_FLUSH : OWL_HTTP__WAIT_LINGER;
+    case OWL_HTTP__READING: break;
+    }
     if (c->queued > 0)
         return OWL_HTTP__WAIT_FLUSH;
-    if (c->state == OWL_HTTP__LINGER)
-        return OWL_HTTP__WAIT_LINGER;
     switch (c->parse.stage) {
     case OWL_HTTP__HEAD: return OWL_HTTP__WAIT_HEAD;
     case OWL_HTTP__BODY: return OWL_HTTP__WAIT_BODY;
@@ -112,6 +117,8 @@ static unsigned wait_ms(const struct owl_http__conn *c, enum owl_http__wait wait
     case OWL_HTTP__WAIT_HEAD: return l->header_ms;
     case OWL_HTTP__WAIT_BODY: return l->body_ms;
     case OWL_HTTP__WAIT_LINGER: return OWL_HTTP__LINGER_MS;
+    case OWL_HTTP__WAIT_PENDING:
+    case OWL_HTTP__WAIT_STREAM: return l->keepalive_ms;
     default: return l->idle_ms;
     }
 }
@@ -137,9 +144,26 @@ void owl_http__await(struct owl_http__conn *c)
         timer_arm(c, c->deadline);
 }
 
+void owl_http__spoke(struct owl_http__conn *c)
+{
+    c->deadline = owl_reactor_now(c->shard->reactor) + c->shard->http->limits.keepalive_ms;
+}
+
 static void refuse_slow(struct owl_http__conn *c, const char *why, unsigned limit_ms)
 {
     owl_http__refuse(c, &(struct owl_http__refusal){.status = 408, .why = why, .limit = limit_ms});
+}
+
+/* A comment for a stream; a request that is pending is shown to the ops. */
+static void on_silence(struct owl_http__conn *c, enum owl_http__wait wait)
+{
+    const struct owl_http *h = c->shard->http;
+    /* What is queued already will reach the peer before a comment could. */
+    if (wait == OWL_HTTP__WAIT_STREAM && c->queued == 0)
+        OWL_IGNORE(owl_http_stream_write(&c->req, OWL_STR(":\n\n"))); /* closed if it fails */
+    else if (wait == OWL_HTTP__WAIT_PENDING && h->ops.waiting)
+        h->ops.waiting(h->user, &c->req);
+    owl_http__await(c);
 }
 
 static void on_deadline(struct owl_http__conn *c)
@@ -148,7 +172,9 @@ static void on_deadline(struct owl_http__conn *c)
     enum owl_http__wait wait = c->wait;
     size_t unsent = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
     c->wait = OWL_HTTP__WAIT_NONE;
-    if (wait == OWL_HTTP__WAIT_HEAD)
+    if (wait == OWL_HTTP__WAIT_STREAM || wait == OWL_HTTP__WAIT_PENDING)
+        on_silence(c, wait);
+    else if (wait == OWL_HTTP__WAIT_HEAD)
         refuse_slow(c, "The headers took too long; the limit in milliseconds is", l->header_ms);
     else if (wait == OWL_HTTP__WAIT_BODY)
         refuse_slow(c, "The body took too long; the limit in milliseconds is", l->body_ms);
@@ -220,6 +246,8 @@ static void dispatch(struct owl_http__conn *c)
     c->wait = OWL_HTTP__WAIT_NONE;
     c->req.user = NULL;
     h->ops.request(h->user, &c->req);
+    if (c->state == OWL_HTTP__STREAM)
+        owl_http__parse_release(&c->parse);
 }
 
 /* Takes request after request from @p in, until it ends or one has to wait for an answer or for the

@@ -14,15 +14,16 @@
 struct owl_http;     /* a server's shared part: options, per-reactor connection lists */
 struct owl_http_req; /* one request; lives until it was answered or `gone` was called */
 
-struct owl_http_limits { /* 0: the default */
-    size_t url_bytes;    /* 8 KiB → 414 */
-    size_t header_bytes; /* all headers together; 32 KiB → 431 */
-    unsigned headers;    /* 100 → 431 */
-    size_t body_bytes;   /* 4 MiB → 413 */
-    size_t queue_bytes;  /* unsent when a stream is written to; 1 MiB → the peer is dropped */
-    unsigned header_ms;  /* first byte to end of headers; 10 s → 408 */
-    unsigned body_ms;    /* end of headers to end of body; 30 s → 408 */
-    unsigned idle_ms;    /* between requests; 75 s → closed */
+struct owl_http_limits {   /* 0: the default */
+    size_t url_bytes;      /* 8 KiB → 414 */
+    size_t header_bytes;   /* all headers together; 32 KiB → 431 */
+    unsigned headers;      /* 100 → 431 */
+    size_t body_bytes;     /* 4 MiB → 413 */
+    size_t queue_bytes;    /* unsent when a stream is written to; 1 MiB → the peer is dropped */
+    unsigned header_ms;    /* first byte to end of headers; 10 s → 408 */
+    unsigned body_ms;      /* end of headers to end of body; 30 s → 408 */
+    unsigned idle_ms;      /* between requests; 75 s → closed */
+    unsigned keepalive_ms; /* silence of a stream or of a pending request; 15 s → see below */
 };
 
 struct owl_http_ops {
@@ -32,6 +33,9 @@ struct owl_http_ops {
     /* The peer has gone before the answer was complete; @p req is invalid after the call. Never
      * called from inside one of the functions below. */
     void (*gone)(void *user, struct owl_http_req *req);
+    /* The request has been pending for keepalive_ms; again each time that it has been for as long
+     * once more. A stream may be begun now, which is then kept alive by itself. May be NULL. */
+    void (*waiting)(void *user, struct owl_http_req *req);
 };
 
 OWL_NODISCARD int owl_http_new(struct owl_runtime *rt, const struct owl_http_limits *limits,
@@ -71,7 +75,8 @@ struct owl_http_view {
     owl_str body;
 };
 /* Borrowed. Path, query and headers are valid until ops->request returns; the body as long as the
- * arena. */
+ * arena. A stream that has begun leaves only the method, unless the arena was taken: streams last
+ * for hours, and there may be many. */
 const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
 /* The body lives in an arena without a cap of its own. Once only: the taker owns it from now
  * on and must keep it until the request has been answered or is gone. */
@@ -92,7 +97,8 @@ struct owl_http_reply {
 /* The whole answer; @p req is invalid afterwards. */
 void owl_http_reply(struct owl_http_req *req, const struct owl_http_reply *reply);
 
-/* Begin an event stream: 200, text/event-stream, no caching, X-Accel-Buffering: no. */
+/* Begin an event stream: 200, text/event-stream, no caching, X-Accel-Buffering: no. Whenever nothing
+ * was written to it for keepalive_ms, a comment is, so that proxies do not take it for dead. */
 void owl_http_stream_begin(struct owl_http_req *req, owl_str headers);
 /* Send bytes of the stream (formatted events). -OWL_ELIMIT: the peer reads too slowly, or
  * -OWL_ECLOSED: it has gone; `gone` follows in a later turn. A peer that has read all so far may be

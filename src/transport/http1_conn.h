@@ -58,7 +58,9 @@ enum owl_http__wait {
     OWL_HTTP__WAIT_HEAD,
     OWL_HTTP__WAIT_BODY,
     OWL_HTTP__WAIT_FLUSH,
-    OWL_HTTP__WAIT_LINGER
+    OWL_HTTP__WAIT_LINGER,
+    OWL_HTTP__WAIT_PENDING, /* these two are not the end of the connection */
+    OWL_HTTP__WAIT_STREAM
 };
 
 struct owl_http__conn {
@@ -99,6 +101,8 @@ void owl_http__close(struct owl_http__conn *c);
 void owl_http__next(struct owl_http__conn *c);
 /* Makes the deadline that of the present state; one that is running for it goes on. */
 void owl_http__await(struct owl_http__conn *c);
+/* Something was sent: the silence begins anew. */
+void owl_http__spoke(struct owl_http__conn *c);
 /* No more requests: flush, tell the peer the end, give it the time to read, close. */
 void owl_http__linger(struct owl_http__conn *c);
 

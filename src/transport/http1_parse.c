@@ -394,10 +394,18 @@ void owl_http__parse_reset(struct owl_http__parse *p)
     forget(p);
 }
 
-void owl_http__parse_done(struct owl_http__parse *p)
+void owl_http__parse_release(struct owl_http__parse *p)
 {
+    if (!p->arena)
+        return;
     owl_arena_free(p->arena);
     p->arena = NULL;
+    p->view = (struct owl_http_view){.method = p->view.method, .body = OWL_STR("")};
+}
+
+void owl_http__parse_done(struct owl_http__parse *p)
+{
+    owl_http__parse_release(p);
 }
 
 static bool is_token_char(char c)

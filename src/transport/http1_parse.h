@@ -57,6 +57,8 @@ struct owl_http__parse {
 void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limits *limits);
 /* Ready for the next request; frees the arena if nobody took it. */
 void owl_http__parse_reset(struct owl_http__parse *p);
+/* Frees the arena if nobody took it; of the view the method stays. */
+void owl_http__parse_release(struct owl_http__parse *p);
 void owl_http__parse_done(struct owl_http__parse *p);
 
 /* Feed bytes; not after COMPLETE or REFUSED. Returns how many were used: all, or those up to the

@@ -331,6 +331,9 @@ void owl_http_stream_begin(struct owl_http_req *req, owl_str headers)
         iov_of(OWL_STR("\r\n")),
     };
     OWL_IGNORE(owl_http__send(c, iov, OWL_COUNT(iov))); /* a failure has closed the connection */
+    if (!c->serving)
+        owl_http__parse_release(&c->parse);
+    owl_http__await(c);
 }
 
 int owl_http_stream_write(struct owl_http_req *req, owl_str bytes)
@@ -346,6 +349,7 @@ int owl_http_stream_write(struct owl_http_req *req, owl_str bytes)
         owl_http__close(c);
         return -OWL_ELIMIT;
     }
+    owl_http__spoke(c);
     if (c->chunked) {
         struct head h = {.n = 0};
         put_number(&h, bytes.n, 16);

@@ -7,6 +7,8 @@
  *   /stream        an event stream of three pieces
  *   /stream-later  begun now, its pieces in later turns
  *   /stream-hold   begun, one piece, never ended
+ *   /patient       a stream, begun when the request has waited for the second time
+ *   /patient-reply the same with a whole answer
  *   /flood         a stream that is written to until it fails
  *   /empty         204
  *   /extra         with further header lines; the arena is taken
@@ -32,7 +34,7 @@ struct server {
     struct owl_runtime *rt;
     struct owl_http *http;
     struct owl_listener *listener;
-    atomic_int requests, gone;
+    atomic_int requests, gone, waits;
     atomic_int flood_rc;        /* what ended the flood */
     atomic_bool starved;        /* /starve has been answered */
     atomic_bool inside;         /* a function of the server is running */
@@ -45,7 +47,8 @@ struct later {
     struct server *server;
     struct owl_http_req *req; /* NULL: it has gone */
     struct owl_buf echo;      /* /later: what to answer; the head is not there any more by then */
-    unsigned left;            /* /stream-later: pieces to send */
+    unsigned left;            /* /stream-later: pieces to send; /patient: waits to go */
+    bool patient, reply;
 };
 
 static inline void reply_text(struct server *s, struct owl_http_req *req, int status, owl_str body)
@@ -167,6 +170,31 @@ static inline void answer_closed(struct server *s, struct owl_http_req *req)
     OWL_ASSERT(owl_http_stream_write(req, OWL_STR("x")) == -OWL_ECLOSED);
 }
 
+static inline void wait_patiently(struct server *s, struct owl_http_req *req)
+{
+    struct later *l = calloc(1, sizeof(*l));
+    OWL_ASSERT(l);
+    *l = (struct later){.server = s, .req = req, .left = 2, .patient = true};
+    l->reply = owl_str_is(owl_http_view(req)->path, "/patient-reply");
+    owl_http_set_user(req, l);
+}
+
+static inline void on_waiting(void *user, struct owl_http_req *req)
+{
+    struct server *s = user;
+    struct later *l = owl_http_user(req);
+    OWL_ASSERT(!atomic_load(&s->inside));
+    atomic_fetch_add(&s->waits, 1);
+    if (!l || !l->patient || --l->left > 0)
+        return;
+    if (!l->reply) {
+        owl_http_stream_begin(req, (owl_str){"", 0});
+        return;
+    }
+    free(l);
+    reply_text(s, req, 200, OWL_STR("at last"));
+}
+
 static inline void on_request(void *user, struct owl_http_req *req)
 {
     struct server *s = user;
@@ -183,6 +211,10 @@ static inline void on_request(void *user, struct owl_http_req *req)
     if (owl_str_is(path, "/stream-later")) {
         owl_http_stream_begin(req, (owl_str){"", 0});
         start_later(s, req, true);
+        return;
+    }
+    if (owl_str_is(path, "/patient") || owl_str_is(path, "/patient-reply")) {
+        wait_patiently(s, req);
         return;
     }
     atomic_store(&s->inside, true);
@@ -225,14 +257,17 @@ static inline void on_gone(void *user, struct owl_http_req *req)
     if (atomic_load(&s->inside))
         atomic_store(&s->gone_inside, true);
     struct later *l = owl_http_user(req);
-    if (l)
+    if (l && l->patient)
+        free(l);
+    else if (l)
         l->req = NULL;
     atomic_fetch_add(&s->gone, 1);
 }
 
 static inline void server_start(struct server *s, const struct owl_http_limits *limits)
 {
-    static const struct owl_http_ops ops = {.request = on_request, .gone = on_gone};
+    static const struct owl_http_ops ops = {
+        .request = on_request, .gone = on_gone, .waiting = on_waiting};
     owl_error e = {0};
     memset(s, 0, sizeof(*s));
     struct owl_runtime_options o = {

@@ -1,6 +1,7 @@
 /* Event streams. */
 #include "support/test.h"
 
+#include "transport/http1_conn.h"
 #include "unit/transport/http_fixture.h"
 
 static struct server server;
@@ -86,6 +87,123 @@ TEST(a_stream_has_no_idle_timeout, "")
     setsockopt(client.fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
     assert_int_equal(recv(client.fd, data, 1, 0), -1);
     assert_int_equal(errno, EAGAIN);
+    stop();
+}
+
+static const struct owl_http_limits lively = {.keepalive_ms = 60};
+
+static void open_stream(const char *request)
+{
+    struct answer a;
+    server_start(&server, &lively);
+    client_open(&client, &server);
+    client_send(&client, request);
+    client_head(&client, &a);
+}
+
+static void expect_bytes(const char *text)
+{
+    char got[64] = {0};
+    client_read(&client, got, strlen(text));
+    assert_string_equal(got, text);
+}
+
+TEST(a_silent_stream_is_kept_alive, "")
+{
+    open_stream("GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect_bytes("9\r\ndata: 1\n\n\r\n");
+    uint64_t before = uv_hrtime();
+    for (int i = 0; i < 3; i++)
+        expect_bytes("3\r\n:\n\n\r\n");
+    uint64_t ms = (uv_hrtime() - before) / 1000000;
+    assert_true(ms >= 3 * 60 - 60);
+    assert_true(ms < 2000);
+    assert_int_equal(atomic_load(&server.waits), 0);
+    stop();
+}
+
+TEST(a_silent_stream_of_an_old_client_is_kept_alive_without_chunks, "")
+{
+    open_stream("GET /stream-hold HTTP/1.0\r\n\r\n");
+    expect_bytes("data: 1\n\n:\n\n:\n\n");
+    stop();
+}
+
+/* What the stream writes puts the comment off. */
+static void write_piece(struct server *s, struct owl_reactor *r)
+{
+    struct owl_http__shard *shard = s->http->shards[owl_reactor_index(r)];
+    struct owl_http__conn *c = OWL_CONTAINER(shard->conns.next, struct owl_http__conn, link);
+    assert_int_equal(owl_http_stream_write(&c->req, OWL_STR("x")), 0);
+}
+
+TEST(a_stream_that_is_written_to_gets_no_comments, "")
+{
+    struct owl_http_limits l = {.keepalive_ms = 500};
+    struct answer a;
+    server_start(&server, &l);
+    client_open(&client, &server);
+    client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&client, &a);
+    expect_bytes("9\r\ndata: 1\n\n\r\n");
+    for (int i = 0; i < 12; i++) {
+        usleep(100 * 1000);
+        server_run(&server, write_piece);
+        expect_bytes("1\r\nx\r\n");
+    }
+    expect_bytes("3\r\n:\n\n\r\n");
+    stop();
+}
+
+TEST(a_stream_without_a_body_gets_no_comments, "")
+{
+    struct timeval soon = {.tv_usec = 300 * 1000};
+    char byte;
+    open_stream("HEAD /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    setsockopt(client.fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+    assert_int_equal(recv(client.fd, &byte, 1, 0), -1);
+    assert_int_equal(errno, EAGAIN);
+    stop();
+}
+
+TEST(a_stream_keeps_no_memory_of_its_request, "")
+{
+    open_stream("GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    struct owl_http__conn *c = OWL_CONTAINER(server.http->shards[0]->conns.next,
+                                             struct owl_http__conn, link);
+    expect_bytes("9\r\ndata: 1\n\n\r\n3\r\n:\n\n\r\n");
+    server_run(&server, do_drain); /* orders what follows after the request */
+    assert_null(c->parse.arena);
+    assert_int_equal(c->parse.view.n_headers, 0);
+    assert_true(sizeof(*c) <= 1536);
+    stop();
+}
+
+TEST(a_pending_request_is_shown_again_and_again, "")
+{
+    server_start(&server, &lively);
+    client_open(&client, &server);
+    client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (int i = 0; i < 5000 && atomic_load(&server.waits) < 3; i++)
+        usleep(1000);
+    assert_true(atomic_load(&server.waits) >= 3);
+    assert_int_equal(atomic_load(&server.gone), 0);
+    stop();
+}
+
+TEST(a_request_that_waits_can_be_answered_then, "")
+{
+    open_stream("GET /patient HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_int_equal(atomic_load(&server.waits), 2);
+    expect_bytes("3\r\n:\n\n\r\n3\r\n:\n\n\r\n");
+    assert_int_equal(atomic_load(&server.waits), 2);
+    stop();
+    server_start(&server, &lively);
+    client_open(&client, &server);
+    client_send(&client, "GET /patient-reply HTTP/1.1\r\nHost: x\r\n\r\n"
+                         "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "at last");
+    client_expect(&client, 200, "GET /echo ");
     stop();
 }
 
