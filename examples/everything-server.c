@@ -1,9 +1,11 @@
 /* everything-server.c - a server with every kind of tool, resource and prompt, to try clients on.
  *
  * usage: everything-server [--stdio | --port N] [--revisions LIST] [--reactors N]
+ *                          [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]
  *
  * Over HTTP it prints one line with its URL to standard error; --port 0 picks a free port. It stops
- * gracefully on SIGINT and SIGTERM, on stdio also at the end of input. */
+ * gracefully on SIGINT and SIGTERM, on stdio also at the end of input; with TLS it reads the files
+ * again on SIGHUP. */
 #include "everything/everything.h"
 
 #include <errno.h>
@@ -19,6 +21,7 @@ struct options {
     const char *revisions;
     unsigned reactors;
     unsigned page_items; /* for tests of pagination */
+    owl_tls_options tls; /* without a certificate: plain HTTP */
 };
 
 /* Set before the signal handlers are installed, and never again. */
@@ -73,10 +76,33 @@ static int parse_option(char *const *args, struct options *o)
     return 0;
 }
 
+/* The same for the files of TLS. */
+static int parse_tls(char *const *args, owl_tls_options *tls)
+{
+    if (args[1] == NULL)
+        return 0;
+    if (strcmp(args[0], "--tls-cert") == 0)
+        tls->cert_file = args[1];
+    else if (strcmp(args[0], "--tls-key") == 0)
+        tls->key_file = args[1];
+    else if (strcmp(args[0], "--tls-client-ca") == 0)
+        tls->client_ca_file = args[1];
+    else
+        return 0;
+    return 2;
+}
+
+static bool wants_tls(const struct options *o)
+{
+    return !o->stdio && (o->tls.cert_file || o->tls.key_file || o->tls.client_ca_file);
+}
+
 static bool parse_options(char **argv, struct options *o)
 {
     for (char **args = argv + 1; *args != NULL;) {
         int used = parse_option(args, o);
+        if (used == 0)
+            used = parse_tls(args, &o->tls);
         if (used == 0)
             return false;
         args += used;
@@ -102,10 +128,13 @@ static int set_up(owl_server **ret_server, const struct options *o, owl_error *r
     int rc = owl_server_new(&options, ret_server, reterr);
     for (size_t i = 0; rc == 0 && i < COUNT_OF(parts); i++)
         rc = parts[i](*ret_server, reterr);
-    if (rc == 0)
-        rc = o->stdio ? owl_server_serve_fds(*ret_server, 0, 1, reterr)
-                      : owl_server_listen(*ret_server, o->port, reterr);
-    return rc;
+    if (rc != 0)
+        return rc;
+    if (o->stdio)
+        return owl_server_serve_fds(*ret_server, 0, 1, reterr);
+    if (wants_tls(o))
+        return owl_server_listen_tls(*ret_server, o->port, &o->tls, reterr);
+    return owl_server_listen(*ret_server, o->port, reterr);
 }
 
 static void stop_on_signals(owl_server *server)
@@ -116,27 +145,59 @@ static void stop_on_signals(owl_server *server)
     sigaction(SIGTERM, &action, NULL);
 }
 
+/* Signals that are waited for, by the one below. */
+static sigset_t hold_signals(void)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigprocmask(SIG_BLOCK, &held, NULL);
+    return held;
+}
+
+/* For as long as the server runs. Reading files is nothing that a signal handler may do. */
+static void reload_on_hangup(owl_server *server, const sigset_t *held)
+{
+    int signo = SIGHUP;
+    while (sigwait(held, &signo) == 0 && signo == SIGHUP) {
+        owl_error error = {0};
+        int rc = owl_server_reload_tls(server, &error);
+        fprintf(stderr, "everything-server: %s\n", rc == 0 ? "reloaded" : error.message);
+    }
+    owl_server_stop(server);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
-    struct options o = {.port = "8080"};
+    struct options o = {.port = "8080", .tls = OWL_TLS_OPTIONS(NULL, NULL)};
     if (!parse_options(argv, &o)) {
-        fprintf(stderr, "usage: %s [--stdio | --port N] [--revisions LIST] [--reactors N]\n",
+        fprintf(stderr,
+                "usage: %s [--stdio | --port N] [--revisions LIST] [--reactors N]\n"
+                "       [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]\n",
                 argv[0]);
         return 2;
     }
 
+    sigset_t held;
     owl_server *server = NULL;
     owl_error error = {0};
+    if (wants_tls(&o))
+        held = hold_signals();
     int rc = set_up(&server, &o, &error);
     if (rc == 0) {
         stop_on_signals(server);
         rc = owl_server_start(server, &error);
     }
     if (rc == 0 && !o.stdio) {
-        fprintf(stderr, "listening on http://127.0.0.1:%d/mcp\n", owl_server_port(server));
+        fprintf(stderr, "listening on http%s://127.0.0.1:%d/mcp\n", wants_tls(&o) ? "s" : "",
+                owl_server_port(server));
         fflush(stderr);
     }
+    if (rc == 0 && wants_tls(&o))
+        reload_on_hangup(server, &held);
     if (rc == 0)
         rc = owl_server_join(server);
     else

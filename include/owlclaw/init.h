@@ -32,6 +32,18 @@ static inline owl_limits owl_limits_make()
     return d;
 }
 
+#define OWL_TLS_OPTIONS(cert_file_, key_file_) \
+    owl_tls_options_make(cert_file_, key_file_)
+static inline owl_tls_options owl_tls_options_make(
+    const char *cert_file, const char *key_file)
+{
+    owl_tls_options d = owl_tls_options();
+    d.size = sizeof d;
+    d.cert_file = cert_file;
+    d.key_file = key_file;
+    return d;
+}
+
 #define OWL_TOOL(name_, description_, input_schema_, handler_) \
     owl_tool_make(name_, description_, input_schema_, handler_)
 static inline owl_tool owl_tool_make(
@@ -84,6 +96,11 @@ static inline owl_prompt owl_prompt_make(
 
 #define OWL_LIMITS \
     { .size = sizeof(owl_limits) }
+
+#define OWL_TLS_OPTIONS(cert_file_, key_file_) \
+    { .size = sizeof(owl_tls_options), \
+      .cert_file = (cert_file_), \
+      .key_file = (key_file_) }
 
 #define OWL_TOOL(name_, description_, input_schema_, handler_) \
     { .size = sizeof(owl_tool), \

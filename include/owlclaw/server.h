@@ -60,6 +60,24 @@ OWL_API void owl_server_free(owl_server *server);
  *  address that is not loopback is refused unless allow_hosts is set: the library authenticates
  *  nobody. @errors OWL_EINVAL, OWL_EIO (the message says why). */
 OWL_API int owl_server_listen(owl_server *server, const char *address, owl_error *reterr);
+
+/** Begun with OWL_TLS_OPTIONS() (init.h). All files are PEM. */
+typedef struct owl_tls_options {
+    size_t size;                /* sizeof(owl_tls_options) */
+    const char *cert_file;      /* required: the certificate, then those between it and its CA */
+    const char *key_file;       /* required: its key, not encrypted */
+    const char *client_ca_file; /* if set, clients need a certificate that one of these signed */
+} owl_tls_options;
+
+/** The same as owl_server_listen() for HTTPS, TLS 1.2 and later. Reads the files now. @errors
+ *  OWL_EINVAL, OWL_EIO (the message names the file and what is wrong with it). */
+OWL_API int owl_server_listen_tls(owl_server *server, const char *address,
+                                  const owl_tls_options *tls, owl_error *reterr);
+/** Read the files of all HTTPS listeners again, before the start or while running; connections
+ *  that are open keep what they began with. A listener whose new files are bad keeps the old ones,
+ *  and the first such failure is returned. @errors as above. */
+OWL_API int owl_server_reload_tls(owl_server *server, owl_error *reterr);
+
 /** Serve one client on a pair of descriptors, one message a line; end of input stops the server.
  *  They stay the caller's, with the flags that they had. If @p out_fd is 1, standard output is the
  *  server's own until it stops: what the program prints meanwhile goes to standard error. */

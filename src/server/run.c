@@ -16,7 +16,9 @@ enum { GRACE_MS = 4000, AGAIN_MS = 200, LINGER_MS = 400, LINGER_STEP_MS = 10, LA
 
 /* ---- where to serve ---- */
 
-int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
+/* Takes @p tls (or NULL) on success only. */
+static int add_address(struct owl_server *s, const char *address, struct owl_tls *tls,
+                       owl_error *reterr)
 {
     if (!address || !*address)
         return owl_fail(reterr, OWL_EINVAL, "listen: an address such as 127.0.0.1:8080 is needed");
@@ -27,6 +29,7 @@ int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
     if (!a)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     memcpy(a->text, address, n);
+    a->port.tls = tls;
     pthread_mutex_lock(&s->lock);
     struct owl_address **end = &s->addresses;
     while (*end)
@@ -34,6 +37,40 @@ int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
     *end = a;
     pthread_mutex_unlock(&s->lock);
     return 0;
+}
+
+int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
+{
+    return add_address(s, address, NULL, reterr);
+}
+
+int owl_server_listen_tls(owl_server *s, const char *address, const owl_tls_options *in,
+                          owl_error *reterr)
+{
+    owl_tls_options o = {0};
+    struct owl_tls *tls = NULL;
+    if (!in || in->size < offsetof(owl_tls_options, client_ca_file))
+        return owl_fail(reterr, OWL_EINVAL, "listen_tls: size is too small: use OWL_TLS_OPTIONS");
+    memcpy(&o, in, in->size < sizeof o ? in->size : sizeof o);
+    struct owl_tls_files files = {o.cert_file, o.key_file, o.client_ca_file};
+    int rc = owl_tls_new(&files, &tls, reterr);
+    if (rc == 0)
+        rc = add_address(s, address, tls, reterr);
+    if (rc != 0)
+        owl_tls_free(tls);
+    return rc;
+}
+
+int owl_server_reload_tls(owl_server *s, owl_error *reterr)
+{
+    int rc = 0;
+    pthread_mutex_lock(&s->lock);
+    for (struct owl_address *a = s->addresses; a; a = a->next) {
+        int one = a->port.tls ? owl_tls_reload(a->port.tls, rc == 0 ? reterr : NULL) : 0;
+        rc = rc == 0 ? one : rc;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
 }
 
 int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr)
@@ -232,6 +269,9 @@ static struct owl_http_limits http_limits(const owl_limits *l)
         .header_ms = (unsigned)l->header_ms,
         .body_ms = (unsigned)l->body_ms,
         .idle_ms = (unsigned)l->idle_ms,
+        .keepalive_ms = (unsigned)l->keepalive_ms,
+        .handshake_ms = (unsigned)l->handshake_ms,
+        .handshakes = (unsigned)l->handshakes,
     };
 }
 
@@ -242,10 +282,11 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
         owl_http_new(s->host.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     for (struct owl_address *a = s->addresses; a; a = a->next) {
+        a->port.http = s->http;
         struct owl_listen_options o = {.address = owl_str_of(a->text),
                                        .max = (unsigned)s->limits.connections,
                                        .accept = owl_http_accept,
-                                       .user = s->http};
+                                       .user = &a->port};
         int rc = owl_listener_open(s->host.runtime, &o, &a->listener, reterr);
         if (rc != 0)
             return rc;

@@ -171,6 +171,7 @@ static void free_lists(struct owl_server *s)
     for (struct owl_address *a; (a = s->addresses);) {
         s->addresses = a->next;
         owl_listener_free(a->listener);
+        owl_tls_free(a->port.tls);
         owl_free(a);
     }
     for (struct owl_plugin_handle *p; (p = s->plugins);) {

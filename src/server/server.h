@@ -102,6 +102,7 @@ struct owl_server_local { /* a reactor's own part */
 struct owl_address {
     struct owl_address *next;
     struct owl_listener *listener;
+    struct owl_http_port port; /* its `tls` is this address's own */
     char text[];
 };
 

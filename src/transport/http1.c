@@ -25,6 +25,8 @@ static const struct owl_http_limits defaults = {
     .body_ms = 30 * 1000,
     .idle_ms = 75 * 1000,
     .keepalive_ms = 15 * 1000,
+    .handshake_ms = 10 * 1000,
+    .handshakes = 16,
 };
 
 /* ---- the server ---- */
@@ -41,10 +43,12 @@ static struct owl_http_limits limits_or_defaults(const struct owl_http_limits *g
     l.body_ms = l.body_ms ? l.body_ms : defaults.body_ms;
     l.idle_ms = l.idle_ms ? l.idle_ms : defaults.idle_ms;
     l.keepalive_ms = l.keepalive_ms ? l.keepalive_ms : defaults.keepalive_ms;
+    l.handshake_ms = l.handshake_ms ? l.handshake_ms : defaults.handshake_ms;
+    l.handshakes = l.handshakes ? l.handshakes : defaults.handshakes;
     return l;
 }
 
-/* The read buffer is left untouched, so that an unused server costs no memory for it. */
+/* The buffers are left untouched, so that an unused server costs no memory for them. */
 static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor *r)
 {
     struct owl_http__shard *s = owl_malloc(sizeof(*s));
@@ -55,6 +59,10 @@ static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor 
     owl_list_init(&s->conns);
     s->draining = false;
     s->date_at = (time_t)-1;
+    owl_list_init(&s->line);
+    s->handshakes = 0;
+    owl_timer_init(&s->turn, owl_http__tls_turn);
+    owl_buf_init(&s->sealed, OWL_HTTP__SEALED_BYTES);
     return s;
 }
 
@@ -85,6 +93,7 @@ void owl_http_free(struct owl_http *h)
         return;
     for (unsigned i = 0; i < h->n; i++) {
         OWL_ASSERT(owl_list_empty(&h->shards[i]->conns));
+        owl_buf_done(&h->shards[i]->sealed);
         owl_free(h->shards[i]);
     }
     owl_free(h);
@@ -95,6 +104,7 @@ void owl_http_free(struct owl_http *h)
 static enum owl_http__wait wait_of(const struct owl_http__conn *c)
 {
     switch (c->state) {
+    case OWL_HTTP__HANDSHAKE: return OWL_HTTP__WAIT_HANDSHAKE;
     case OWL_HTTP__PENDING: return OWL_HTTP__WAIT_PENDING;
     case OWL_HTTP__STREAM: return OWL_HTTP__WAIT_STREAM;
     case OWL_HTTP__CLOSED: return OWL_HTTP__WAIT_NONE;
@@ -114,6 +124,7 @@ static unsigned wait_ms(const struct owl_http__conn *c, enum owl_http__wait wait
 {
     const struct owl_http_limits *l = &c->shard->http->limits;
     switch (wait) {
+    case OWL_HTTP__WAIT_HANDSHAKE: return l->handshake_ms;
     case OWL_HTTP__WAIT_HEAD: return l->header_ms;
     case OWL_HTTP__WAIT_BODY: return l->body_ms;
     case OWL_HTTP__WAIT_LINGER: return OWL_HTTP__LINGER_MS;
@@ -180,6 +191,8 @@ static void on_deadline(struct owl_http__conn *c)
         refuse_slow(c, "The body took too long; the limit in milliseconds is", l->body_ms);
     else if (wait == OWL_HTTP__WAIT_FLUSH && unsent < c->flush_mark)
         owl_http__await(c); /* a slow reader, but it reads */
+    else if (wait == OWL_HTTP__WAIT_IDLE && c->tls)
+        owl_http__linger(c); /* an end that is not told looks like an attack */
     else
         owl_http__close(c);
 }
@@ -192,9 +205,11 @@ static bool busy(const struct owl_http__conn *c)
     return c->open || c->queued > 0 || c->ahead.n > 0;
 }
 
+/* TLS may have kept a part of a record back, with which a read yields more than was read. */
 static size_t ahead_room(const struct owl_http__conn *c)
 {
-    return OWL_HTTP__AHEAD_BYTES - (c->ahead.n - c->ahead_at);
+    size_t held = c->ahead.n - c->ahead_at;
+    return held < OWL_HTTP__AHEAD_BYTES ? OWL_HTTP__AHEAD_BYTES - held : 0;
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
@@ -202,6 +217,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     (void)suggested;
     struct owl_http__conn *c = handle->data;
     size_t n = c->state == OWL_HTTP__LINGER || !busy(c) ? OWL_HTTP__READ_BYTES : ahead_room(c);
+    if (c->state == OWL_HTTP__HANDSHAKE && !owl_http__tls_may_go_on(c))
+        n = 0; /* libuv reads nothing then, and tells us UV_ENOBUFS */
     buf->base = c->shard->read;
     buf->len = n;
 }
@@ -216,7 +233,7 @@ static void read_pause(struct owl_http__conn *c)
     OWL_IGNORE(uv_read_stop((uv_stream_t *)&c->tcp)); /* it cannot fail */
 }
 
-static void read_continue(struct owl_http__conn *c)
+void owl_http__read_continue(struct owl_http__conn *c)
 {
     if (!c->paused || c->eof)
         return;
@@ -284,10 +301,10 @@ static void serve_ahead(struct owl_http__conn *c)
         c->ahead_at = 0;
     }
     if (ahead_room(c) > 0)
-        read_continue(c);
+        owl_http__read_continue(c);
 }
 
-static void on_end(struct owl_http__conn *c, bool orderly)
+void owl_http__end(struct owl_http__conn *c, bool orderly)
 {
     c->eof = true;
     if (!orderly || c->open || c->queued == 0 || c->state == OWL_HTTP__CLOSED)
@@ -296,11 +313,22 @@ static void on_end(struct owl_http__conn *c, bool orderly)
         owl_http__linger(c); /* the peer may still be reading the last answer */
 }
 
+/* The end of a TLS connection has been told by now, or it is no end but a cut. */
+static void on_read_error(struct owl_http__conn *c, ssize_t error)
+{
+    if (error == UV_ENOBUFS && c->state == OWL_HTTP__HANDSHAKE) {
+        read_pause(c);
+        owl_http__tls_line_up(c);
+    } else {
+        owl_http__end(c, error == UV_EOF && (!c->tls || c->state == OWL_HTTP__LINGER));
+    }
+}
+
 static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
 {
     struct owl_http__conn *c = stream->data;
     if (nread < 0) {
-        on_end(c, nread == UV_EOF);
+        on_read_error(c, nread);
         return;
     }
     owl_str in = {buf->base, (size_t)nread};
@@ -308,8 +336,15 @@ static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
         c->discarded += in.n;
         if (c->discarded > OWL_HTTP__LINGER_BYTES)
             owl_http__close(c);
-        return;
+    } else if (c->tls) {
+        owl_http__tls_input(c, in);
+    } else {
+        owl_http__input(c, in);
     }
+}
+
+void owl_http__input(struct owl_http__conn *c, owl_str in)
+{
     size_t used = busy(c) ? 0 : serve(c, in);
     bool over = c->state == OWL_HTTP__CLOSED || c->state == OWL_HTTP__LINGER;
     if (used < in.n && !over)
@@ -367,12 +402,22 @@ void owl_http__linger(struct owl_http__conn *c)
     c->state = OWL_HTTP__LINGER;
     owl_buf_done(&c->ahead);
     c->ahead_at = 0;
+    if (c->tls)
+        owl_http__tls_end(c);
+    if (c->state == OWL_HTTP__CLOSED)
+        return;
     if (uv_shutdown(&c->shutdown, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
         owl_http__close(c);
         return;
     }
-    read_continue(c);
+    owl_http__read_continue(c);
     owl_http__await(c);
+}
+
+static void conn_free(struct owl_http__conn *c)
+{
+    owl_tls_conn_free(c->tls);
+    owl_free(c);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -383,7 +428,7 @@ static void on_closed(uv_handle_t *handle)
         h->ops.gone(h->user, &c->req);
     owl_http__parse_done(&c->parse);
     owl_buf_done(&c->ahead);
-    owl_free(c);
+    conn_free(c);
 }
 
 void owl_http__close(struct owl_http__conn *c)
@@ -393,37 +438,42 @@ void owl_http__close(struct owl_http__conn *c)
     c->state = OWL_HTTP__CLOSED;
     owl_timer_stop(&c->timer);
     owl_list_del(&c->link);
+    owl_list_del(&c->in_line);
     owl_reactor_load_add(c->shard->reactor, -1);
     uv_close((uv_handle_t *)&c->tcp, on_closed);
 }
 
 static void on_unborn(uv_handle_t *handle)
 {
-    owl_free(handle->data);
+    conn_free(handle->data);
 }
 
 /* Takes @p fd on success only. */
-static struct owl_http__conn *conn_new(struct owl_http__shard *s, int fd)
+static struct owl_http__conn *conn_new(struct owl_http__shard *s, struct owl_tls *tls, int fd)
 {
     struct owl_http__conn *c = owl_calloc(1, sizeof(*c));
     if (!c)
         return NULL;
-    if (uv_tcp_init(owl_reactor_loop(s->reactor), &c->tcp) != 0) {
-        owl_free(c);
+    c->tls = tls ? owl_tls_conn_new(tls, &s->sealed) : NULL;
+    if ((tls && !c->tls) || uv_tcp_init(owl_reactor_loop(s->reactor), &c->tcp) != 0) {
+        conn_free(c);
         return NULL;
     }
     c->tcp.data = c;
+    /* libuv's handles for TCP take a Unix socket as well: what is of TCP alone just fails. */
     if (uv_tcp_open(&c->tcp, fd) != 0) {
         uv_close((uv_handle_t *)&c->tcp, on_unborn);
         return NULL;
     }
     c->fd = fd;
+    c->state = tls ? OWL_HTTP__HANDSHAKE : OWL_HTTP__READING;
+    owl_list_init(&c->in_line);
     c->shard = s;
     c->req.conn = c;
     c->paused = true;
     c->timer_at = UINT64_MAX;
     owl_timer_init(&c->timer, on_timer);
-    owl_buf_init(&c->ahead, 2 * OWL_HTTP__AHEAD_BYTES);
+    owl_buf_init(&c->ahead, 2 * (OWL_HTTP__AHEAD_BYTES + OWL_HTTP__RECORD_BYTES));
     owl_http__parse_init(&c->parse, &s->http->limits);
     owl_list_add(&s->conns, &c->link);
     return c;
@@ -431,15 +481,15 @@ static struct owl_http__conn *conn_new(struct owl_http__shard *s, int fd)
 
 void owl_http_accept(void *user, struct owl_reactor *r, int fd)
 {
-    struct owl_http *h = user;
-    struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
-    struct owl_http__conn *c = s->draining ? NULL : conn_new(s, fd);
+    const struct owl_http_port *port = user;
+    struct owl_http__shard *s = port->http->shards[owl_reactor_index(r)];
+    struct owl_http__conn *c = s->draining ? NULL : conn_new(s, port->tls, fd);
     if (!c) {
         close(fd);
         owl_reactor_load_add(r, -1);
         return;
     }
-    read_continue(c);
+    owl_http__read_continue(c);
     owl_http__await(c);
 }
 
@@ -450,7 +500,9 @@ void owl_http_drain(struct owl_http *h, struct owl_reactor *r)
     s->draining = true;
     OWL_LIST_EACH (&s->conns, it) {
         struct owl_http__conn *c = OWL_CONTAINER(it, struct owl_http__conn, link);
-        if (idle(c))
+        if (idle(c) && c->tls)
+            owl_http__linger(c);
+        else if (idle(c) || c->state == OWL_HTTP__HANDSHAKE)
             owl_http__close(c);
     }
 }
@@ -460,6 +512,7 @@ void owl_http_close(struct owl_http *h, struct owl_reactor *r)
     owl_reactor_assert(r);
     struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
     s->draining = true;
+    owl_timer_stop(&s->turn);
     OWL_LIST_EACH (&s->conns, it)
         owl_http__close(OWL_CONTAINER(it, struct owl_http__conn, link));
 }
@@ -477,6 +530,12 @@ struct owl_arena *owl_http_take_arena(struct owl_http_req *req)
     OWL_ASSERT(a);
     req->conn->parse.arena = NULL;
     return a;
+}
+
+owl_str owl_http_peer(const struct owl_http_req *req)
+{
+    const struct owl_tls_conn *tls = req->conn->tls;
+    return tls ? owl_tls_peer(tls) : OWL_STR("");
 }
 
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req)

@@ -4,12 +4,14 @@
  * Knows nothing of MCP: a complete request (headers and body, within limits) is handed to an ops
  * struct, which answers now or later, with a whole reply or with an event stream. Malformed or
  * abusive input is answered here with the right status and never reaches the ops. Requests of one
- * connection are served one after the other; pipelined ones wait in a bounded buffer. */
+ * connection are served one after the other; pipelined ones wait in a bounded buffer. Connections
+ * may be TCP or Unix sockets, and plain or TLS. */
 #ifndef OWL_TRANSPORT_HTTP1_H
 #define OWL_TRANSPORT_HTTP1_H
 
 #include "base/arena.h"
 #include "reactor/reactor.h"
+#include "transport/tls.h"
 
 struct owl_http;     /* a server's shared part: options, per-reactor connection lists */
 struct owl_http_req; /* one request; lives until it was answered or `gone` was called */
@@ -24,6 +26,8 @@ struct owl_http_limits {   /* 0: the default */
     unsigned body_ms;      /* end of headers to end of body; 30 s → 408 */
     unsigned idle_ms;      /* between requests; 75 s → closed */
     unsigned keepalive_ms; /* silence of a stream or of a pending request; 15 s → see below */
+    unsigned handshake_ms; /* from the connection to the end of the TLS handshake; 10 s → closed */
+    unsigned handshakes;   /* that one turn of a loop takes further; 16 → the others wait */
 };
 
 struct owl_http_ops {
@@ -42,7 +46,13 @@ OWL_NODISCARD int owl_http_new(struct owl_runtime *rt, const struct owl_http_lim
                                const struct owl_http_ops *ops, void *user, struct owl_http **ret);
 /* After all reactors have ended. */
 void owl_http_free(struct owl_http *h);
-/* An owl_accept_fn: @p user is the struct owl_http. */
+
+/* What a listener hands its connections to. */
+struct owl_http_port {
+    struct owl_http *http;
+    struct owl_tls *tls; /* NULL: plain */
+};
+/* An owl_accept_fn: @p user is a struct owl_http_port, which outlives the listener. */
 void owl_http_accept(void *user, struct owl_reactor *r, int fd);
 
 /* On @p r: close idle connections now and every other after its current answer. */
@@ -81,6 +91,9 @@ const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
 /* The body lives in an arena without a cap of its own. Once only: the taker owns it from now
  * on and must keep it until the request has been answered or is gone. */
 OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
+/* Whom the client certificate of the connection names (see tls.h); empty without one. As long as
+ * the request. */
+owl_str owl_http_peer(const struct owl_http_req *req);
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req);
 /* A word for the ops' own state. */
 void owl_http_set_user(struct owl_http_req *req, void *state);

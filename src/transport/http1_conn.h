@@ -16,7 +16,10 @@ enum {
     OWL_HTTP__AHEAD_BYTES = 64 * 1024,         /* pipelined input that waits for an answer */
     OWL_HTTP__LINGER_BYTES = 16 * 1024 * 1024, /* discarded after the last answer, at most */
     OWL_HTTP__LINGER_MS = 2000,
-    OWL_HTTP__DATE_BYTES = 40
+    OWL_HTTP__DATE_BYTES = 40,
+    OWL_HTTP__RECORD_BYTES = 16 * 1024,  /* the most plain text that a TLS record holds */
+    OWL_HTTP__SLICE_BYTES = 64 * 1024,   /* sealed before it is sent */
+    OWL_HTTP__SEALED_BYTES = 1024 * 1024 /* a slice, or a long chain of certificates */
 };
 
 /* The part of a server that one reactor owns. */
@@ -27,7 +30,12 @@ struct owl_http__shard {
     bool draining;
     time_t date_at; /* `date` is that of this second */
     char date[OWL_HTTP__DATE_BYTES];
+    struct owl_list line;            /* handshakes that wait for a leave, the oldest first */
+    unsigned handshakes;             /* leaves of this turn */
+    struct owl_timer turn;           /* runs: when the next one begins */
+    struct owl_buf sealed;           /* what TLS has to send, sent before anything else happens */
     char read[OWL_HTTP__READ_BYTES]; /* parsed or copied before the next read */
+    char plain[OWL_HTTP__RECORD_BYTES]; /* the same, deciphered */
 };
 
 struct owl_http {
@@ -44,16 +52,18 @@ struct owl_http_req {
 };
 
 enum owl_http__state {
-    OWL_HTTP__READING, /* a request, or waiting for one: the parser's stage says which */
-    OWL_HTTP__PENDING, /* the ops have a request */
-    OWL_HTTP__STREAM,  /* … and have begun to answer */
-    OWL_HTTP__LINGER,  /* the last answer is on its way; input is discarded */
-    OWL_HTTP__CLOSED   /* uv_close() was called; the memory lives until its callback */
+    OWL_HTTP__HANDSHAKE, /* TLS is not established yet */
+    OWL_HTTP__READING,   /* a request, or waiting for one: the parser's stage says which */
+    OWL_HTTP__PENDING,   /* the ops have a request */
+    OWL_HTTP__STREAM,    /* … and have begun to answer */
+    OWL_HTTP__LINGER,    /* the last answer is on its way; input is discarded */
+    OWL_HTTP__CLOSED     /* uv_close() was called; the memory lives until its callback */
 };
 
 /* What a deadline is running for. */
 enum owl_http__wait {
     OWL_HTTP__WAIT_NONE,
+    OWL_HTTP__WAIT_HANDSHAKE,
     OWL_HTTP__WAIT_IDLE,
     OWL_HTTP__WAIT_HEAD,
     OWL_HTTP__WAIT_BODY,
@@ -68,7 +78,11 @@ struct owl_http__conn {
     int fd; /* of tcp */
     struct owl_http__shard *shard;
     struct owl_list link;
+    struct owl_tls_conn *tls; /* NULL: plain */
+    struct owl_list in_line;  /* of the shard's handshakes */
     enum owl_http__state state;
+    bool greeted;  /* the peer has begun to speak TLS */
+    bool leave;    /* the next input may take the handshake further */
     bool serving;  /* inside the loop that takes request after request from the input */
     bool open;     /* the ops have a request that is neither answered nor gone */
     bool paused;   /* not reading: too much input waits */
@@ -97,6 +111,11 @@ struct owl_http__conn {
 
 /* Closes at once; what the ops still hold is reported as gone in a later turn. Repeatable. */
 void owl_http__close(struct owl_http__conn *c);
+/* Input, deciphered. */
+void owl_http__input(struct owl_http__conn *c, owl_str in);
+/* The peer will send no more; if it has not said so itself, it has gone. */
+void owl_http__end(struct owl_http__conn *c, bool orderly);
+void owl_http__read_continue(struct owl_http__conn *c);
 /* Takes up what comes after an answer: waiting input, or the wait for more. */
 void owl_http__next(struct owl_http__conn *c);
 /* Makes the deadline that of the present state; one that is running for it goes on. */
@@ -110,9 +129,24 @@ void owl_http__linger(struct owl_http__conn *c);
 
 /* Sends, or queues what does not fit. 0, or -OWL_ECLOSED: the connection was closed for it. */
 int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n);
+/* The same as it is, beneath TLS. */
+int owl_http__send_raw(struct owl_http__conn *c, struct iovec *iov, size_t n);
 /* Answers a request that is refused, and lingers. */
 void owl_http__refuse(struct owl_http__conn *c, const struct owl_http__refusal *why);
 /* Sends "100 Continue". */
 void owl_http__continue(struct owl_http__conn *c);
+
+/* ---- http1_tls.c: of connections with c->tls ---- */
+
+int owl_http__tls_send(struct owl_http__conn *c, const struct iovec *iov, size_t n);
+/* Tells the peer the end. */
+void owl_http__tls_end(struct owl_http__conn *c);
+void owl_http__tls_input(struct owl_http__conn *c, owl_str in);
+/* Whether a handshake may be read now; takes a leave. If not, it lines up and is not read until it
+ * has got one. */
+bool owl_http__tls_may_go_on(struct owl_http__conn *c);
+void owl_http__tls_line_up(struct owl_http__conn *c);
+/* Of shard->turn: new leaves, first for those in line. */
+void owl_http__tls_turn(struct owl_timer *t);
 
 #endif

@@ -91,7 +91,7 @@ static ssize_t send_now(const struct owl_http__conn *c, struct iovec *iov, size_
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS ? 0 : -errno;
 }
 
-int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)
+int owl_http__send_raw(struct owl_http__conn *c, struct iovec *iov, size_t n)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
@@ -104,6 +104,11 @@ int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)
     if ((size_t)sent == total)
         return 0;
     return queue(c, iov, n, (size_t)sent, total - (size_t)sent);
+}
+
+int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)
+{
+    return OWL_UNLIKELY(c->tls) ? owl_http__tls_send(c, iov, n) : owl_http__send_raw(c, iov, n);
 }
 
 static struct iovec iov_of(owl_str s)

@@ -4,8 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -13,6 +15,7 @@
 
 struct client {
     int fd;
+    SSL *ssl;     /* NULL: plain */
     size_t n, at; /* of buf: filled, used */
     char buf[256 * 1024];
 };
@@ -32,6 +35,7 @@ static inline void client_open_port(struct client *c, int port)
     struct timeval patience = {.tv_sec = 20};
     int on = 1;
     c->n = c->at = 0;
+    c->ssl = NULL;
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(c->fd >= 0);
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -41,15 +45,26 @@ static inline void client_open_port(struct client *c, int port)
 
 static inline void client_close(struct client *c)
 {
+    SSL_free(c->ssl);
     close(c->fd);
+}
+
+/* Makes the connection a TLS one; false if the handshake fails. */
+static inline bool client_secure(struct client *c, SSL_CTX *ctx)
+{
+    c->ssl = SSL_new(ctx);
+    assert_non_null(c->ssl);
+    SSL_set_fd(c->ssl, c->fd);
+    return SSL_connect(c->ssl) == 1;
 }
 
 /* False if the server has closed meanwhile. */
 static inline bool client_send_n(struct client *c, const char *p, size_t n)
 {
     while (n > 0) {
-        ssize_t sent = send(c->fd, p, n, MSG_NOSIGNAL);
-        if (sent < 0)
+        ssize_t sent = c->ssl ? SSL_write(c->ssl, p, n < INT_MAX ? (int)n : INT_MAX)
+                              : send(c->fd, p, n, MSG_NOSIGNAL);
+        if (sent <= 0)
             return false;
         p += sent;
         n -= (size_t)sent;
@@ -74,7 +89,8 @@ static inline ssize_t client_fill(struct client *c)
     }
     ssize_t n;
     do { /* a ring that libuv has closed may interrupt a wait with a time limit, without a signal */
-        n = recv(c->fd, c->buf + c->n, sizeof(c->buf) - c->n, 0);
+        n = c->ssl ? SSL_read(c->ssl, c->buf + c->n, (int)(sizeof(c->buf) - c->n))
+                   : recv(c->fd, c->buf + c->n, sizeof(c->buf) - c->n, 0);
     } while (n < 0 && errno == EINTR);
     if (n < 0)
         assert_int_not_equal(errno, EAGAIN); /* an answer that never came */

@@ -33,6 +33,7 @@ struct server {
     struct owl_log log;
     struct owl_runtime *rt;
     struct owl_http *http;
+    struct owl_http_port port;
     struct owl_listener *listener;
     atomic_int requests, gone, waits;
     atomic_int flood_rc;        /* what ended the flood */
@@ -264,7 +265,8 @@ static inline void on_gone(void *user, struct owl_http_req *req)
     atomic_fetch_add(&s->gone, 1);
 }
 
-static inline void server_start(struct server *s, const struct owl_http_limits *limits)
+static inline void server_start_tls(struct server *s, const struct owl_http_limits *limits,
+                                    struct owl_tls *tls)
 {
     static const struct owl_http_ops ops = {
         .request = on_request, .gone = on_gone, .waiting = on_waiting};
@@ -274,10 +276,18 @@ static inline void server_start(struct server *s, const struct owl_http_limits *
         .reactors = 1, .workers = 1, .max_queued_work = 1, .log = &s->log};
     assert_int_equal(owl_runtime_new(&o, &s->rt, &e), 0);
     assert_int_equal(owl_http_new(s->rt, limits, &ops, s, &s->http), 0);
-    struct owl_listen_options lo = {
-        .address = OWL_STR("127.0.0.1:0"), .max = 1000, .accept = owl_http_accept, .user = s->http};
+    s->port = (struct owl_http_port){.http = s->http, .tls = tls};
+    struct owl_listen_options lo = {.address = OWL_STR("127.0.0.1:0"),
+                                    .max = 1000,
+                                    .accept = owl_http_accept,
+                                    .user = &s->port};
     assert_int_equal(owl_listener_open(s->rt, &lo, &s->listener, &e), 0);
     assert_int_equal(owl_runtime_start(s->rt, &e), 0);
+}
+
+static inline void server_start(struct server *s, const struct owl_http_limits *limits)
+{
+    server_start_tls(s, limits, NULL);
 }
 
 /* Runs a function on the server's reactor and waits for it. */

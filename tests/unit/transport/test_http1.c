@@ -459,14 +459,14 @@ TEST(drain_lets_an_answer_be_read_to_its_end, "")
 static void accept_nonsense(struct server *s, struct owl_reactor *r)
 {
     owl_reactor_load_add(r, 1);
-    owl_http_accept(s->http, r, 999);
+    owl_http_accept(&s->port, r, 999);
 }
 
 static void accept_late(struct server *s, struct owl_reactor *r)
 {
     do_close(s, r);
     owl_reactor_load_add(r, 1);
-    owl_http_accept(s->http, r, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    owl_http_accept(&s->port, r, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 TEST(what_cannot_be_served_is_closed_and_not_counted, "")
@@ -534,4 +534,38 @@ TEST(without_memory_there_is_no_server, "")
     owl_http_free(NULL);
     owl_runtime_join(rt);
     owl_runtime_aunref(rt);
+}
+
+static int unix_end;
+
+static void accept_unix(struct server *s, struct owl_reactor *r)
+{
+    owl_reactor_load_add(r, 1);
+    owl_http_accept(&s->port, r, unix_end);
+}
+
+TEST(a_unix_socket_is_served_like_any_other, "")
+{
+    int ends[2];
+    struct answer a;
+    server_start(&server, &(struct owl_http_limits){.keepalive_ms = 60});
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    unix_end = ends[1];
+    client = (struct client){.fd = ends[0]};
+    server_run(&server, accept_unix);
+    client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
+    client_expect(&client, 200, "POST /echo body");
+    client_send(&client, "GET /big?10000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_answer(&client, &a);
+    assert_int_equal(a.n, 10000000);
+    answer_free(&a);
+    client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&client, &a);
+    char got[32] = {0};
+    client_read(&client, got, 14 + 8);
+    assert_string_equal(got, "9\r\ndata: 1\n\n\r\n3\r\n:\n\n\r\n");
+    client_close(&client);
+    assert_true(gone_within(&server, 1, 1000));
+    assert_true(server_empty_within(&server, 1000));
+    server_stop(&server);
 }
