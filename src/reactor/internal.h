@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/types.h>
 
 #include "reactor/reactor.h"
 #include "reactor/timer.h"
@@ -98,10 +100,34 @@ OWL_NODISCARD bool owl_reactor__load_take(struct owl_reactor *r, unsigned max);
 /* timer.c */
 void owl_timer__init(struct owl_reactor *r);
 
-/* address.c: an address as text, e.g. "[::1]:8080", for bind(). -OWL_EINVAL says what is wrong. */
+/* address.c: an address as text, e.g. "[::1]:8080" or "unix:/run/owl.sock", for bind(). -OWL_EINVAL
+ * says what is wrong. */
 OWL_NODISCARD int owl_address__parse(owl_str text, struct sockaddr_storage *ret, owl_error *reterr);
+/* An IP address without a port: false if @p text is none. */
+OWL_NODISCARD bool owl_address__host(owl_str text, struct sockaddr_storage *ret);
+socklen_t owl_address__size(const struct sockaddr_storage *a);
+/* Reached from this machine only: loopback and Unix sockets. */
 bool owl_address__loopback(const struct sockaddr_storage *a);
-int owl_address__port(const struct sockaddr_storage *a);
+int owl_address__port(const struct sockaddr_storage *a); /* Unix: 0 */
+/* The IPv6 address, or the IPv4 address as a mapped one; false for anything else. */
+OWL_NODISCARD bool owl_address__ip(const struct sockaddr_storage *a, unsigned char ret[16]);
+bool owl_address__mapped(const unsigned char ip[16]);
+/* Without the port, for people. */
+enum { OWL_ADDRESS__TEXT = 48 };
+const char *owl_address__show(const struct sockaddr_storage *a, char out[OWL_ADDRESS__TEXT]);
+/* For error messages, as arguments of "%.*s": as much as is useful of what may be anything. */
+#define OWL_ADDRESS__SHOWN(s) ((s).n > 64 ? 64 : (int)(s).n), (s).p
+
+/* unix.c. bind: makes the file, for the owner only, in the place of one that nobody listens on. 0 or
+ * a libuv error; then *ret_why may say it better. remove: before the socket is closed. */
+struct owl_unix__file {
+    bool made;
+    dev_t dev;
+    ino_t ino;
+};
+OWL_NODISCARD int owl_unix__bind(int fd, const struct sockaddr_storage *a,
+                                 struct owl_unix__file *file, const char **ret_why);
+void owl_unix__remove(struct owl_unix__file *file, const struct sockaddr_storage *a);
 
 /* watch.c. turn_begin is called by whatever may run first after a poll; cheap when it is repeated.
  * scan: on the control thread. */

@@ -21,6 +21,7 @@ enum { BACKLOG = 1024, ACCEPTS_PER_TURN = 64, PAUSE_MS = 100, WARN_EVERY_MS = 50
 enum acceptor_state {
     ACCEPTOR_NEW, /* no handle yet */
     ACCEPTOR_OPEN,
+    ACCEPTOR_DEAF, /* open without a socket: takes what another one hands over */
     ACCEPTOR_CLOSING,
     ACCEPTOR_CLOSED
 };
@@ -40,21 +41,28 @@ struct acceptor {
     uv_poll_t poll;
     struct owl_timer pause;
     uint64_t random;
-    struct warning exhausted, refused;
+    struct warning exhausted, refused, crowded;
 };
 
 struct owl_listener {
     struct owl_runtime *rt;
     struct owl_listen_options opt;   /* its text of the address is not kept */
     struct sockaddr_storage address; /* with the port that was picked */
+    struct owl_unix__file file;      /* of a Unix socket: reactor 0's */
     unsigned n;
     struct acceptor *acceptors[]; /* one a reactor */
+};
+
+/* A connection and what it was counted as. */
+struct arrival {
+    int fd;
+    struct owl_peer *peer;
 };
 
 struct hand_over {
     struct owl_msg msg;
     struct owl_listener *listener;
-    int fd;
+    struct arrival arrival;
 };
 
 /* ---- placement ------------------------------------------------------------------------------- */
@@ -89,36 +97,53 @@ static struct owl_reactor *choose(struct acceptor *a)
     return owl_reactor_load(peer) + 1 < owl_reactor_load(a->reactor) ? peer : a->reactor;
 }
 
+void owl_conn_left(struct owl_reactor *r, struct owl_peer *peer)
+{
+    owl_reactor_load_add(r, -1);
+    owl_peer_release(peer);
+}
+
+/* What has arrived is read first: closing with unread input would reset the connection, and the peer
+ * would see an error instead of an end. */
+static void turn_away(int fd)
+{
+    char input[4096];
+    OWL_IGNORE(recv(fd, input, sizeof(input), 0) < 0); /* non-blocking: there may be nothing */
+    close(fd);
+}
+
 static void hand_over_run(struct owl_reactor *r, struct owl_msg *m)
 {
     struct hand_over h = *OWL_CONTAINER(m, struct hand_over, msg);
+    const struct acceptor *a = h.listener->acceptors[owl_reactor_index(r)];
     owl_free(OWL_CONTAINER(m, struct hand_over, msg));
-    if (h.listener->acceptors[owl_reactor_index(r)]->state == ACCEPTOR_OPEN) {
-        h.listener->opt.accept(h.listener->opt.user, r, h.fd);
+    if (a->state == ACCEPTOR_OPEN || a->state == ACCEPTOR_DEAF) {
+        h.listener->opt.accept(h.listener->opt.user, r, h.arrival.fd, h.arrival.peer);
         return;
     }
-    close(h.fd);
-    owl_reactor_load_add(r, -1);
+    turn_away(h.arrival.fd);
+    owl_conn_left(r, h.arrival.peer);
 }
 
-static bool hand_over(struct owl_listener *l, struct owl_reactor *to, int fd)
+static bool hand_over(struct owl_listener *l, struct owl_reactor *to, struct arrival arrival)
 {
     struct hand_over *h = owl_malloc(sizeof(*h));
     if (!h)
         return false;
-    *h = (struct hand_over){.msg.run = hand_over_run, .listener = l, .fd = fd};
+    *h = (struct hand_over){.msg.run = hand_over_run, .listener = l, .arrival = arrival};
     if (owl_post(to, &h->msg))
         return true;
     owl_free(h);
     return false;
 }
 
-static void place(struct acceptor *a, int fd)
+static void place(struct acceptor *a, struct arrival arrival)
 {
     struct owl_listener *l = a->listener;
     struct owl_reactor *to = choose(a);
     if (!owl_reactor__load_take(to, l->opt.max)) {
-        close(fd);
+        turn_away(arrival.fd);
+        owl_peer_release(arrival.peer);
         if (warning_due(&a->refused))
             OWL_LOG(l->rt->opt.log, OWL_LEVEL_WARNING, "listen",
                     "reactor %u refused %u connections so far: the limit of %u is reached",
@@ -126,15 +151,32 @@ static void place(struct acceptor *a, int fd)
         return;
     }
     if (to != a->reactor) {
-        if (hand_over(l, to, fd))
+        if (hand_over(l, to, arrival))
             return;
         owl_reactor_load_add(to, -1);
         owl_reactor_load_add(a->reactor, 1);
     }
-    l->opt.accept(l->opt.user, a->reactor, fd);
+    l->opt.accept(l->opt.user, a->reactor, arrival.fd, arrival.peer);
 }
 
 /* ---- accepting ------------------------------------------------------------------------------- */
+
+/* Whether the peer may have one more connection; it is counted then. */
+static bool admit(struct acceptor *a, const struct sockaddr_storage *from, struct owl_peer **ret)
+{
+    const struct owl_listener *l = a->listener;
+    int rc = l->opt.peers ? owl_peers_take(l->opt.peers, from, ret) : 0;
+    if (rc == 0)
+        return true;
+    char text[OWL_ADDRESS__TEXT];
+    if (warning_due(&a->crowded))
+        OWL_LOG(l->rt->opt.log, OWL_LEVEL_WARNING, "listen",
+                "reactor %u refused %u connections of single peers so far, now one of %s: %s %u",
+                a->reactor->index, a->crowded.times, owl_address__show(from, text),
+                rc == -OWL_ELIMIT ? "it has the limit of" : "no memory to count up to",
+                owl_peers_max(l->opt.peers));
+    return false;
+}
 
 static void acceptor_readable(uv_poll_t *poll, int status, int events);
 
@@ -175,15 +217,28 @@ static bool is_of_the_peer(int error)
     }
 }
 
-static void acceptor_turn(struct acceptor *a)
+static void acceptor_take(struct acceptor *a, int fd, const struct sockaddr_storage *from)
 {
     static const int on = 1;
+    struct arrival arrival = {.fd = fd};
+    if (!admit(a, from, &arrival.peer)) {
+        turn_away(fd);
+        return;
+    }
+    /* Fails only if the peer has gone already, which the first read will tell. */
+    if (from->ss_family != AF_UNIX)
+        OWL_IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
+    place(a, arrival);
+}
+
+static void acceptor_turn(struct acceptor *a)
+{
     for (unsigned n = 0; n < ACCEPTS_PER_TURN && a->state == ACCEPTOR_OPEN; n++) {
-        int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage from;
+        socklen_t size = sizeof(from);
+        int fd = accept4(a->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            /* Fails only if the peer has gone already, which the first read will tell. */
-            OWL_IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
-            place(a, fd);
+            acceptor_take(a, fd, &from);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (!is_of_the_peer(errno)) {
@@ -226,30 +281,40 @@ static int socket_bind(int fd, struct sockaddr_storage *address, bool first, boo
     socklen_t n = sizeof(*address);
     if (!first && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0)
         return -1;
-    if (bind(fd, (const struct sockaddr *)address,
-             address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                            : sizeof(struct sockaddr_in)) != 0)
+    if (bind(fd, (const struct sockaddr *)address, owl_address__size(address)) != 0)
         return -1;
     if (first && has_siblings && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) != 0)
         return -1;
     return getsockname(fd, (struct sockaddr *)address, &n); /* the port, if it was 0 */
 }
 
-static int acceptor_bind(struct acceptor *a)
+/* *ret_why may say better than the error what is wrong. */
+static int acceptor_bind(struct acceptor *a, const char **ret_why)
 {
     struct owl_listener *l = a->listener;
-    int family = l->address.ss_family;
+    int family = l->address.ss_family, rc = 0;
     a->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (a->fd < 0 || socket_options(a->fd, family) != 0 ||
-        socket_bind(a->fd, &l->address, a == l->acceptors[0], l->n > 1) != 0 ||
-        listen(a->fd, BACKLOG) != 0)
+    if (a->fd < 0)
         return uv_translate_sys_error(errno);
-    return 0;
+    if (family == AF_UNIX)
+        rc = owl_unix__bind(a->fd, &l->address, &l->file, ret_why);
+    else if (socket_options(a->fd, family) != 0 ||
+             socket_bind(a->fd, &l->address, a == l->acceptors[0], l->n > 1) != 0)
+        rc = uv_translate_sys_error(errno);
+    if (rc == 0 && listen(a->fd, BACKLOG) != 0)
+        rc = uv_translate_sys_error(errno);
+    return rc;
 }
 
-static int acceptor_open(struct acceptor *a)
+static int acceptor_open(struct acceptor *a, const char **ret_why)
 {
-    int rc = acceptor_bind(a);
+    /* A path can be bound once, and a socket that all reactors poll wakes them all for every
+     * connection. Local clients are few and stay: reactor 0 accepts and places for all. */
+    if (a->listener->address.ss_family == AF_UNIX && a != a->listener->acceptors[0]) {
+        a->state = ACCEPTOR_DEAF;
+        return 0;
+    }
+    int rc = acceptor_bind(a, ret_why);
     if (rc != 0)
         return rc;
     rc = uv_poll_init(owl_reactor_loop(a->reactor), &a->poll, a->fd);
@@ -282,15 +347,26 @@ static void acceptor_closed(uv_handle_t *h)
         owl_free(a);
 }
 
+static void socket_close(struct acceptor *a)
+{
+    if (a->fd < 0)
+        return;
+    if (a->listener->address.ss_family == AF_UNIX) /* and this is reactor 0's, which alone has it */
+        owl_unix__remove(&a->listener->file, &a->listener->address);
+    close(a->fd);
+    a->fd = -1;
+}
+
 static void acceptor_close(struct acceptor *a)
 {
+    if (a->state == ACCEPTOR_DEAF)
+        a->state = ACCEPTOR_CLOSED;
     if (a->state != ACCEPTOR_OPEN)
         return;
     a->state = ACCEPTOR_CLOSING;
     owl_timer_stop(&a->pause);
     uv_close((uv_handle_t *)&a->poll, acceptor_closed);
-    close(a->fd);
-    a->fd = -1;
+    socket_close(a);
 }
 
 /* Of a listener that opens, or that nobody uses any more; the reactor may be yet to run the end. */
@@ -298,8 +374,7 @@ static void acceptor_release(struct acceptor *a)
 {
     owl_reactor_assert(a->reactor);
     acceptor_close(a);
-    if (a->fd >= 0)
-        close(a->fd);
+    socket_close(a);
     a->orphan = true;
     if (a->state != ACCEPTOR_CLOSING)
         owl_free(a);
@@ -325,13 +400,14 @@ int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o
     l->address = address;
     l->n = n;
     for (unsigned i = 0; i < n; i++) {
+        const char *why = NULL;
         l->acceptors[i] = acceptor_new(l, i);
-        rc = l->acceptors[i] ? acceptor_open(l->acceptors[i]) : UV_ENOMEM;
+        rc = l->acceptors[i] ? acceptor_open(l->acceptors[i], &why) : UV_ENOMEM;
         if (rc == 0)
             continue;
         owl_listener_free(l);
         return owl_fail(reterr, rc == UV_ENOMEM ? OWL_ENOMEM : OWL_EIO, "cannot listen on %.*s: %s",
-                        (int)o->address.n, o->address.p, uv_strerror(rc));
+                        (int)o->address.n, o->address.p, why ? why : uv_strerror(rc));
     }
     *ret = l;
     return 0;

@@ -1,28 +1,36 @@
-/* reactor/listen.h - TCP listeners, one SO_REUSEPORT socket a reactor, and fair placement.
+/* reactor/listen.h - listeners on TCP and Unix sockets, and fair placement.
  * Layer: reactor. Threads: open and close as said; accepted on the chosen reactor.
  *
+ * TCP has one SO_REUSEPORT socket a reactor. A Unix socket is accepted from by reactor 0 alone.
  * Streams live for hours, so hashing alone leaves reactors unbalanced: an accepted descriptor goes
  * to the less loaded of the accepting reactor and one other, by mailbox. Out of descriptors, a
- * listener pauses for 100 ms instead of spinning. At most 64 connections are accepted a turn. */
+ * listener pauses for 100 ms instead of spinning. At most 64 connections are accepted a turn. Those
+ * beyond a limit are closed at once, without a reset unless the peer has sent a lot already. */
 #ifndef OWL_REACTOR_LISTEN_H
 #define OWL_REACTOR_LISTEN_H
 
+#include "reactor/peers.h"
 #include "reactor/reactor.h"
 
 struct owl_listener;
 
 /* A new connection, on the thread of @p r: takes the descriptor, which is non-blocking,
- * close-on-exec and has TCP_NODELAY set. The listener has counted it as load of @p r already, so
- * that the next placement sees it: the receiver inherits that count and does
- * owl_reactor_load_add(r, -1) when it has closed the connection. Not called on a reactor after
+ * close-on-exec and, if it is TCP, has TCP_NODELAY set. The listener has counted it already, as load
+ * of @p r and as one of @p peer (NULL: nobody's): the receiver inherits these counts and gives them
+ * back by owl_conn_left(r, peer) when it has closed the connection. Not called on a reactor after
  * owl_listener_stop() there. */
-typedef void (*owl_accept_fn)(void *user, struct owl_reactor *r, int fd);
+typedef void (*owl_accept_fn)(void *user, struct owl_reactor *r, int fd, struct owl_peer *peer);
+/* [any] A connection that was accepted has been closed. */
+void owl_conn_left(struct owl_reactor *r, struct owl_peer *peer);
 
 /* The address is "127.0.0.1:8080", "[::1]:8080", "localhost:8080" or "8080" (both are 127.0.0.1),
- * or "[::]:8080" (IPv4 too). Port 0 picks one. */
+ * or "[::]:8080" (IPv4 too). Port 0 picks one. Or it is "unix:/path", a socket file that only the
+ * owner may use: it replaces one that nobody listens on, and is removed at the end. Or "unix:@name"
+ * of Linux's abstract namespace, which every user of the machine may connect to. */
 struct owl_listen_options {
     owl_str address;
     unsigned max; /* load of the whole runtime beyond which connections are closed at once; not 0 */
+    struct owl_peers *peers; /* borrowed until the last owl_conn_left(); NULL: no limit a peer */
     owl_accept_fn accept;
     void *user;
 };
@@ -31,8 +39,9 @@ struct owl_listen_options {
  * @errors OWL_EINVAL (what is wrong with the address), OWL_EIO (address and reason), OWL_ENOMEM. */
 OWL_NODISCARD int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o,
                                     struct owl_listener **ret, owl_error *reterr);
-int owl_listener_port(const struct owl_listener *l);
-bool owl_listener_loopback(const struct owl_listener *l);
+int owl_listener_port(const struct owl_listener *l); /* Unix: 0 */
+bool owl_listener_loopback(
+    const struct owl_listener *l); /* nobody beyond this machine reaches it */
 
 /* Stop accepting on @p r; on its thread. Harmless if it is repeated. */
 void owl_listener_stop(struct owl_listener *l, struct owl_reactor *r);

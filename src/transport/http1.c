@@ -439,7 +439,7 @@ void owl_http__close(struct owl_http__conn *c)
     owl_timer_stop(&c->timer);
     owl_list_del(&c->link);
     owl_list_del(&c->in_line);
-    owl_reactor_load_add(c->shard->reactor, -1);
+    owl_conn_left(c->shard->reactor, c->peer);
     uv_close((uv_handle_t *)&c->tcp, on_closed);
 }
 
@@ -479,16 +479,17 @@ static struct owl_http__conn *conn_new(struct owl_http__shard *s, struct owl_tls
     return c;
 }
 
-void owl_http_accept(void *user, struct owl_reactor *r, int fd)
+void owl_http_accept(void *user, struct owl_reactor *r, int fd, struct owl_peer *peer)
 {
     const struct owl_http_port *port = user;
     struct owl_http__shard *s = port->http->shards[owl_reactor_index(r)];
     struct owl_http__conn *c = s->draining ? NULL : conn_new(s, port->tls, fd);
     if (!c) {
         close(fd);
-        owl_reactor_load_add(r, -1);
+        owl_conn_left(r, peer);
         return;
     }
+    c->peer = peer;
     owl_http__read_continue(c);
     owl_http__await(c);
 }

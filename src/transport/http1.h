@@ -10,7 +10,7 @@
 #define OWL_TRANSPORT_HTTP1_H
 
 #include "base/arena.h"
-#include "reactor/reactor.h"
+#include "reactor/listen.h"
 #include "transport/tls.h"
 
 struct owl_http;     /* a server's shared part: options, per-reactor connection lists */
@@ -53,7 +53,7 @@ struct owl_http_port {
     struct owl_tls *tls; /* NULL: plain */
 };
 /* An owl_accept_fn: @p user is a struct owl_http_port, which outlives the listener. */
-void owl_http_accept(void *user, struct owl_reactor *r, int fd);
+void owl_http_accept(void *user, struct owl_reactor *r, int fd, struct owl_peer *peer);
 
 /* On @p r: close idle connections now and every other after its current answer. */
 void owl_http_drain(struct owl_http *h, struct owl_reactor *r);

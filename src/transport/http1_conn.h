@@ -76,6 +76,7 @@ enum owl_http__wait {
 struct owl_http__conn {
     uv_tcp_t tcp;
     int fd; /* of tcp */
+    struct owl_peer *peer;
     struct owl_http__shard *shard;
     struct owl_list link;
     struct owl_tls_conn *tls; /* NULL: plain */

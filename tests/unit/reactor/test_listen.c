@@ -18,13 +18,14 @@ static struct {
     unsigned n, of[8];
     int fds[MOST];
     struct owl_reactor *by[MOST];
+    struct owl_peer *of_peer[MOST];
     bool wrong;
 } taken = {.mu = PTHREAD_MUTEX_INITIALIZER};
 
 static struct log_tail tail = {.mu = PTHREAD_MUTEX_INITIALIZER};
 static const struct owl_log log_to_tail = {log_tail_line, &tail, OWL_LEVEL_DEBUG};
 
-static void take(void *user, struct owl_reactor *r, int fd)
+static void take(void *user, struct owl_reactor *r, int fd, struct owl_peer *peer)
 {
     int nodelay = 0;
     socklen_t n = sizeof(nodelay);
@@ -34,6 +35,7 @@ static void take(void *user, struct owl_reactor *r, int fd)
                    !(fcntl(fd, F_GETFL) & O_NONBLOCK) || !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     taken.of[owl_reactor_index(r)]++;
     taken.by[taken.n] = r;
+    taken.of_peer[taken.n] = peer;
     taken.fds[taken.n++] = fd;
     pthread_mutex_unlock(&taken.mu);
 }
@@ -57,7 +59,7 @@ static void taken_close(void)
 {
     for (unsigned i = 0; i < taken.n; i++) {
         close(taken.fds[i]);
-        owl_reactor_load_add(taken.by[i], -1);
+        owl_conn_left(taken.by[i], taken.of_peer[i]);
     }
     taken.n = 0;
     assert_false(taken.wrong);
@@ -106,17 +108,40 @@ static void end(struct owl_runtime *rt, struct owl_listener *l)
     owl_runtime_aunref(rt);
 }
 
-static int dial(int port)
+/* The same of a runtime whose only reactor is stepped by hand. */
+static void end_stepped(struct owl_runtime *rt, struct owl_listener *l)
+{
+    struct on_reactor stop = {.msg.run = on_reactor_run, .fn = stop_on, .arg = l};
+    assert_true(owl_post(owl_runtime_at(rt, 0), &stop.msg));
+    while (atomic_load(&stop.done.n) == 0)
+        assert_true(owl_runtime_step(rt));
+    owl_runtime_stop(rt);
+    owl_runtime_join(rt);
+    taken_close();
+    owl_listener_free(l);
+    owl_runtime_aunref(rt);
+}
+
+/* From 127.0.0.@p host, which is a peer of its own. */
+static int dial_from(unsigned host, int port)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
                             .sin_port = htons((uint16_t)port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in me = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + host)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&me, sizeof(me)), 0);
     if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
         return fd;
     close(fd);
     return -1;
+}
+
+static int dial(int port)
+{
+    return dial_from(1, port);
 }
 
 /* True if the other side closes @p fd within 10 s. */
@@ -125,6 +150,14 @@ static bool is_closed(int fd)
     char c;
     struct pollfd p = {.fd = fd, .events = POLLIN};
     return poll(&p, 1, 10000) == 1 && read(fd, &c, 1) <= 0;
+}
+
+/* … and does not reset it. */
+static bool is_ended(int fd)
+{
+    char c;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, 10000) == 1 && read(fd, &c, 1) == 0;
 }
 
 TEST(connections_arrive_on_their_reactor, "")
@@ -169,6 +202,47 @@ TEST(ipv6_is_served, "")
     end(rt, l);
     close(six);
     close(four);
+}
+
+TEST(ipv6_alone_is_served, "")
+{
+    struct owl_runtime *rt = runtime_of(2, false);
+    struct owl_listener *l = NULL;
+    if (open_at(rt, "[::1]:0", 10, &l, NULL) != 0) {
+        runtime_end(rt);
+        skip(); /* no IPv6 here */
+    }
+    assert_true(owl_listener_loopback(l));
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    assert_int_equal(dial(owl_listener_port(l)), -1); /* that would be IPv4 */
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6,
+                             .sin6_port = htons((uint16_t)owl_listener_port(l)),
+                             .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int six = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(six, (struct sockaddr *)&a, sizeof(a)), 0);
+    assert_true(taken_wait(1));
+    end(rt, l);
+    close(six);
+}
+
+/* So many connections at once must not keep the ones that are open waiting. */
+TEST(a_turn_accepts_only_some, "")
+{
+    struct owl_runtime *rt = runtime_of(1, true);
+    struct owl_listener *l = listener(rt, "127.0.0.1:0", 1000);
+    int fds[100];
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    for (unsigned i = 0; i < 100; i++)
+        assert_true((fds[i] = dial(owl_listener_port(l))) >= 0);
+    while (taken_count() == 0)
+        assert_true(owl_runtime_step(rt));
+    assert_int_equal(taken_count(), 64);
+    while (taken_count() == 64)
+        assert_true(owl_runtime_step(rt));
+    assert_int_equal(taken_count(), 100);
+    end_stepped(rt, l);
+    for (unsigned i = 0; i < 100; i++)
+        close(fds[i]);
 }
 
 TEST(long_lived_connections_are_balanced, "")
@@ -261,6 +335,101 @@ TEST(beyond_the_limit_connections_are_closed_at_once, "")
     close(again);
     for (unsigned i = 0; i < 8; i++)
         close(fds[i]);
+}
+
+/* What a peer has on one reactor and one listener counts on the others, too. */
+TEST(a_peer_over_its_limit_is_refused_and_others_are_not, "")
+{
+    struct owl_peers *peers = owl_peers_new(
+        &(struct owl_peers_options){.max = 3, .count_local = true});
+    struct owl_runtime *rt = runtime_of(4, false);
+    struct owl_listener *l[2] = {NULL, NULL};
+    for (unsigned i = 0; i < 2; i++) {
+        const struct owl_listen_options o = {.address = OWL_STR("127.0.0.1:0"),
+                                             .max = 100,
+                                             .peers = peers,
+                                             .accept = take,
+                                             .user = &taken};
+        assert_int_equal(owl_listener_open(rt, &o, &l[i], NULL), 0);
+    }
+    int fds[10], port[2] = {owl_listener_port(l[0]), owl_listener_port(l[1])};
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_true((fds[i] = dial_from(1, port[i % 2])) >= 0);
+    assert_true(taken_wait(3));
+    for (unsigned i = 3; i < 8; i++) {
+        assert_true((fds[i] = dial_from(1, port[i % 2])) >= 0);
+        assert_true(is_ended(fds[i]));
+    }
+    assert_true(log_tail_warns(&tail, "127.0.0.1: it has the limit of 3"));
+    assert_true(log_tail_count(&tail) <= 5);
+    assert_true((fds[8] = dial_from(2, port[0])) >= 0);
+    assert_true(taken_wait(4));
+
+    taken_close();
+    assert_true((fds[9] = dial_from(1, port[1])) >= 0); /* there is room again */
+    assert_true(taken_wait(1));
+    for (unsigned i = 0; i < 8; i++)
+        on_reactor(owl_runtime_at(rt, i / 2), stop_on, l[i % 2]);
+    owl_runtime_stop(rt);
+    owl_runtime_join(rt);
+    taken_close();
+    owl_listener_free(l[0]);
+    owl_listener_free(l[1]);
+    owl_runtime_aunref(rt);
+    owl_peers_free(peers); /* asserts that all were given back */
+    for (unsigned i = 0; i < 10; i++)
+        close(fds[i]);
+}
+
+/* Reactor 0 is stepped by hand, so that the input is there when the connection is looked at. */
+TEST(input_of_the_refused_does_not_reset_them, "")
+{
+    struct owl_peers *peers = owl_peers_new(
+        &(struct owl_peers_options){.max = 1, .count_local = true});
+    struct owl_runtime *rt = runtime_of(1, true);
+    struct owl_listener *l = NULL;
+    const struct owl_listen_options o = {
+        .address = OWL_STR("0"), .max = 2, .peers = peers, .accept = take, .user = &taken};
+    assert_int_equal(owl_listener_open(rt, &o, &l, NULL), 0);
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    int fds[4];
+    for (unsigned i = 0; i < 4; i++) { /* the second is its peer's, the last the server's limit */
+        assert_true((fds[i] = dial_from(i == 1 ? 1 : i + 1, owl_listener_port(l))) >= 0);
+        assert_int_equal(write(fds[i], "POST", 4), 4);
+    }
+    for (unsigned i = 0; i < 20; i++)
+        assert_true(owl_runtime_step(rt));
+    assert_int_equal(taken_count(), 2);
+    assert_true(is_ended(fds[1]));
+    assert_true(is_ended(fds[3]));
+    end_stepped(rt, l);
+    owl_peers_free(peers);
+    for (unsigned i = 0; i < 4; i++)
+        close(fds[i]);
+}
+
+TEST(without_memory_to_count_a_connection_is_refused, "")
+{
+    struct owl_peers *peers = owl_peers_new(
+        &(struct owl_peers_options){.max = 1, .count_local = true});
+    struct owl_runtime *rt = runtime_of(1, true);
+    struct owl_listener *l = NULL;
+    const struct owl_listen_options o = {
+        .address = OWL_STR("0"), .max = 2, .peers = peers, .accept = take, .user = &taken};
+    assert_int_equal(owl_listener_open(rt, &o, &l, NULL), 0);
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    int fd = dial(owl_listener_port(l));
+    owl_alloc_fail_at(1);
+    while (log_tail_count(&tail) == 0)
+        assert_true(owl_runtime_step(rt));
+    owl_alloc_fail_at(0);
+    assert_true(log_tail_warns(&tail, "no memory"));
+    assert_true(is_ended(fd));
+    assert_int_equal(taken_count(), 0);
+    end_stepped(rt, l);
+    owl_peers_free(peers);
+    close(fd);
 }
 
 TEST(out_of_descriptors_it_pauses_and_recovers, "")

@@ -459,14 +459,14 @@ TEST(drain_lets_an_answer_be_read_to_its_end, "")
 static void accept_nonsense(struct server *s, struct owl_reactor *r)
 {
     owl_reactor_load_add(r, 1);
-    owl_http_accept(&s->port, r, 999);
+    owl_http_accept(&s->port, r, 999, NULL);
 }
 
 static void accept_late(struct server *s, struct owl_reactor *r)
 {
     do_close(s, r);
     owl_reactor_load_add(r, 1);
-    owl_http_accept(&s->port, r, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    owl_http_accept(&s->port, r, socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), NULL);
 }
 
 TEST(what_cannot_be_served_is_closed_and_not_counted, "")
