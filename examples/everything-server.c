@@ -1,11 +1,13 @@
 /* everything-server.c - a server with every kind of tool, resource and prompt, to try clients on.
  *
- * usage: everything-server [--stdio | --port N] [--revisions LIST] [--reactors N]
+ * usage: everything-server [--stdio | --port N] [--listen ADDRESS]... [--revisions LIST]
+ *                          [--reactors N] [--max-per-peer N] [--trusted-proxies LIST]
  *                          [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]
  *
- * Over HTTP it prints one line with its URL to standard error; --port 0 picks a free port. It stops
- * gracefully on SIGINT and SIGTERM, on stdio also at the end of input; with TLS it reads the files
- * again on SIGHUP. */
+ * Over HTTP it prints one line with its URL to standard error, or with the address of a Unix socket
+ * ("unix:/path"), for each that it listens on; port 0 picks a free one. It stops gracefully on
+ * SIGINT and SIGTERM, on stdio also at the end of input; with TLS it reads the files again on
+ * SIGHUP. */
 #include "everything/everything.h"
 
 #include <errno.h>
@@ -15,10 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_ADDRESSES = 8 };
+
 struct options {
     bool stdio;
-    const char *port;
+    const char *addresses[MAX_ADDRESSES];
+    size_t n_addresses;
     const char *revisions;
+    const char *trusted_proxies;
+    owl_limits limits;
     unsigned reactors;
     unsigned page_items; /* for tests of pagination */
     owl_tls_options tls; /* without a certificate: plain HTTP */
@@ -54,15 +61,26 @@ static bool parse_unsigned(const char *text, unsigned max, unsigned *ret)
 /* Takes one option and its value; how many arguments it used, or 0 if it is none. */
 static int parse_option(char *const *args, struct options *o)
 {
-    unsigned port;
+    unsigned number;
     if (strcmp(args[0], "--stdio") == 0) {
         o->stdio = true;
         return 1;
     }
     if (args[1] == NULL)
         return 0;
-    if (strcmp(args[0], "--port") == 0 && parse_unsigned(args[1], 65535, &port)) {
-        o->port = args[1];
+    if ((strcmp(args[0], "--listen") == 0 ||
+         (strcmp(args[0], "--port") == 0 && parse_unsigned(args[1], 65535, &number))) &&
+        o->n_addresses < MAX_ADDRESSES) {
+        o->addresses[o->n_addresses++] = args[1];
+        return 2;
+    }
+    if (strcmp(args[0], "--trusted-proxies") == 0) {
+        o->trusted_proxies = args[1];
+        return 2;
+    }
+    if (strcmp(args[0], "--max-per-peer") == 0 &&
+        parse_unsigned(args[1], UINT_MAX, &number)) {
+        o->limits.connections_per_peer = number;
         return 2;
     }
     if (strcmp(args[0], "--revisions") == 0) {
@@ -107,6 +125,8 @@ static bool parse_options(char **argv, struct options *o)
             return false;
         args += used;
     }
+    if (o->n_addresses == 0)
+        o->addresses[o->n_addresses++] = "8080";
     return true;
 }
 
@@ -118,6 +138,8 @@ static int set_up(owl_server **ret_server, const struct options *o, owl_error *r
     options.revisions = o->revisions;
     options.reactors = o->reactors;
     options.page_items = o->page_items;
+    options.limits = &o->limits;
+    options.trusted_proxies = o->trusted_proxies;
     options.log = print_log;
     options.log_level = OWL_LEVEL_WARNING;
 
@@ -128,13 +150,36 @@ static int set_up(owl_server **ret_server, const struct options *o, owl_error *r
     int rc = owl_server_new(&options, ret_server, reterr);
     for (size_t i = 0; rc == 0 && i < COUNT_OF(parts); i++)
         rc = parts[i](*ret_server, reterr);
-    if (rc != 0)
-        return rc;
-    if (o->stdio)
+    if (rc == 0 && o->stdio)
         return owl_server_serve_fds(*ret_server, 0, 1, reterr);
-    if (wants_tls(o))
-        return owl_server_listen_tls(*ret_server, o->port, &o->tls, reterr);
-    return owl_server_listen(*ret_server, o->port, reterr);
+    for (size_t i = 0; rc == 0 && i < o->n_addresses; i++)
+        rc = wants_tls(o)
+                 ? owl_server_listen_tls(*ret_server, o->addresses[i], &o->tls, reterr)
+                 : owl_server_listen(*ret_server, o->addresses[i], reterr);
+    return rc;
+}
+
+/* Where it listens. Of several ports that were picked only the first is known. */
+static void print_addresses(const owl_server *server, const struct options *o)
+{
+    char picked[16];
+    int port = owl_server_port(server);
+    snprintf(picked, sizeof(picked), "%d", port);
+    for (size_t i = 0; i < o->n_addresses; i++) {
+        const char *address = o->addresses[i];
+        const char *colon = strrchr(address, ':');
+        if (strncmp(address, "unix:", 5) == 0) {
+            fprintf(stderr, "listening on %s\n", address);
+            continue;
+        }
+        fprintf(stderr, "listening on http%s://%.*s:%s/mcp\n", wants_tls(o) ? "s" : "",
+                colon != NULL ? (int)(colon - address) : 9, colon != NULL ? address : "127.0.0.1",
+                port != 0       ? picked
+                : colon != NULL ? colon + 1
+                                : address);
+        port = 0;
+    }
+    fflush(stderr);
 }
 
 static void stop_on_signals(owl_server *server)
@@ -172,10 +217,11 @@ static void reload_on_hangup(owl_server *server, const sigset_t *held)
 int main(int argc, char **argv)
 {
     (void)argc;
-    struct options o = {.port = "8080", .tls = OWL_TLS_OPTIONS(NULL, NULL)};
+    struct options o = {.tls = OWL_TLS_OPTIONS(NULL, NULL), .limits = OWL_LIMITS};
     if (!parse_options(argv, &o)) {
         fprintf(stderr,
-                "usage: %s [--stdio | --port N] [--revisions LIST] [--reactors N]\n"
+                "usage: %s [--stdio | --port N] [--listen ADDRESS]... [--revisions LIST]\n"
+                "       [--reactors N] [--max-per-peer N] [--trusted-proxies LIST]\n"
                 "       [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]\n",
                 argv[0]);
         return 2;
@@ -191,11 +237,8 @@ int main(int argc, char **argv)
         stop_on_signals(server);
         rc = owl_server_start(server, &error);
     }
-    if (rc == 0 && !o.stdio) {
-        fprintf(stderr, "listening on http%s://127.0.0.1:%d/mcp\n", wants_tls(&o) ? "s" : "",
-                owl_server_port(server));
-        fflush(stderr);
-    }
+    if (rc == 0 && !o.stdio)
+        print_addresses(server, &o);
     if (rc == 0 && wants_tls(&o))
         reload_on_hangup(server, &held);
     if (rc == 0)

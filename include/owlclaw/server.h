@@ -46,6 +46,8 @@ typedef struct owl_server_options {
     unsigned log_level; /* least severe owl_level that reaches log; default: info */
     unsigned _reserved;
     const owl_limits *limits; /* limits.h; default: those of a server for a few thousand clients */
+    const char *trusted_proxies; /* whose connections are not limited: addresses, CIDR blocks,
+                                  * "unix", by commas */
 } owl_server_options;
 
 /** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */
@@ -58,7 +60,10 @@ OWL_API void owl_server_free(owl_server *server);
 
 /** Listen for HTTP on "host:port", "[::1]:port" or "port" (loopback); port 0 picks a free one. An
  *  address that is not loopback is refused unless allow_hosts is set: the library authenticates
- *  nobody. @errors OWL_EINVAL, OWL_EIO (the message says why). */
+ *  nobody. "unix:/path" is a Unix socket that only this user may open (mode 0600); it replaces one
+ *  that nobody listens on and is removed at the end. "unix:@name" is one of Linux's abstract
+ *  namespace, which every user of the machine may open, as with loopback. May be called several
+ *  times. @errors OWL_EINVAL, OWL_EIO (the message says why). */
 OWL_API int owl_server_listen(owl_server *server, const char *address, owl_error *reterr);
 
 /** Begun with OWL_TLS_OPTIONS() (init.h). All files are PEM. */
@@ -82,7 +87,7 @@ OWL_API int owl_server_reload_tls(owl_server *server, owl_error *reterr);
  *  They stay the caller's, with the flags that they had. If @p out_fd is 1, standard output is the
  *  server's own until it stops: what the program prints meanwhile goes to standard error. */
 OWL_API int owl_server_serve_fds(owl_server *server, int in_fd, int out_fd, owl_error *reterr);
-/** The port of the first HTTP listener, once started; otherwise 0. */
+/** The port of the first listener that has one, once started; otherwise 0. */
 OWL_API int owl_server_port(const owl_server *server);
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -29,10 +29,15 @@ static const char *obstacle(const struct sockaddr_storage *a)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return uv_strerror(uv_translate_sys_error(errno));
-    bool stale = connect(fd, (const struct sockaddr *)a, owl_address__size(a)) != 0 &&
-                 (errno == ECONNREFUSED || errno == ENOENT);
+    int error = connect(fd, (const struct sockaddr *)a, owl_address__size(a)) == 0 ? 0 : errno;
     close(fd);
-    return stale ? NULL : "the socket exists and a program listens on it, or it is not ours";
+    switch (error) {
+    case ENOENT:
+    case ECONNREFUSED: return NULL;
+    case EAGAIN: /* its queue is full */
+    case 0: return "a program listens there already";
+    default: return uv_strerror(uv_translate_sys_error(error));
+    }
 }
 
 /* Of two servers that find the same left-over at the same instant the later one wins. */

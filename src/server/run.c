@@ -86,7 +86,10 @@ int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr
 
 int owl_server_port(const owl_server *s)
 {
-    return s->addresses && s->addresses->listener ? owl_listener_port(s->addresses->listener) : 0;
+    int port = 0;
+    for (const struct owl_address *a = s->addresses; a && a->listener && port == 0; a = a->next)
+        port = owl_listener_port(a->listener);
+    return port;
 }
 
 /* ---- stopping, on each reactor ---- */
@@ -285,6 +288,7 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
         a->port.http = s->http;
         struct owl_listen_options o = {.address = owl_str_of(a->text),
                                        .max = (unsigned)s->limits.connections,
+                                       .peers = s->peers,
                                        .accept = owl_http_accept,
                                        .user = &a->port};
         int rc = owl_listener_open(s->host.runtime, &o, &a->listener, reterr);

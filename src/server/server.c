@@ -68,6 +68,22 @@ static int write_info(struct owl_server *s, const owl_server_options *o)
     return s->info.rc;
 }
 
+/* Whoever sets a limit means everybody: only the default spares the machine itself. */
+static int limit_peers(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
+{
+    owl_error why;
+    bool given = o->limits && o->limits->size >= offsetof(owl_limits, queue_bytes) &&
+                 o->limits->connections_per_peer;
+    int rc = owl_nets_parse(owl_str_of(o->trusted_proxies), &s->trusted_proxies, &why);
+    if (rc != 0)
+        return owl_fail(reterr, -rc, "options.trusted_proxies: %s", why.message);
+    s->peers = owl_peers_new(
+        &(struct owl_peers_options){.max = (unsigned)s->limits.connections_per_peer,
+                                    .count_local = given,
+                                    .exempt = s->trusted_proxies});
+    return s->peers ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
+}
+
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -78,8 +94,6 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     int rc = owl_limits_read(o->limits, &s->limits, reterr);
     if (rc != 0)
         return rc;
-    s->count_local = o->limits && o->limits->size >= offsetof(owl_limits, queue_bytes) &&
-                     o->limits->connections_per_peer;
     s->revs = OWL_REV_ALL;
     s->host.log = &s->log;
     s->host.policy = &owl_policy_none;
@@ -106,6 +120,8 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
         rc = copy_text(&s->instructions, o->instructions, "instructions", reterr);
     if (rc == 0)
         rc = copy_text(&s->allow_hosts, o->allow_hosts, "allow_hosts", reterr);
+    if (rc == 0)
+        rc = limit_peers(s, o, reterr);
     if (rc == 0 && write_info(s, o) != 0)
         rc = owl_fail(reterr, OWL_ENOMEM, NULL);
     return rc;
@@ -200,6 +216,8 @@ void owl_server_free(owl_server *s)
     if (s->host.tasks)
         s->host.tasks->ops->free(s->host.tasks);
     owl_runtime_aunref(s->host.runtime);
+    owl_peers_free(s->peers);
+    owl_nets_free(s->trusted_proxies);
     owl_map_done(&s->methods);
     owl_buf_done(&s->info);
     owl_free(s->name);

@@ -137,7 +137,8 @@ struct owl_server {
     unsigned revs;
     unsigned reactors, workers;
     owl_limits limits; /* complete */
-    bool count_local;  /* connections_per_peer was given: loopback is counted, too */
+    struct owl_nets *trusted_proxies;
+    struct owl_peers *peers;
     struct owl_registry *registry;
     struct owl_map methods; /* name → const struct owl_method */
     struct owl_custom *customs;

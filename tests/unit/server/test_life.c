@@ -59,6 +59,8 @@ TEST(an_option_that_makes_no_sense_is_named, "")
     option_refused(o, "instructions");
     o = good, o.allow_hosts = "\xff";
     option_refused(o, "allow_hosts");
+    o = good, o.trusted_proxies = "10.0.0.0/8, example.com";
+    option_refused(o, "options.trusted_proxies: 'example.com'");
     o = good, o.revisions = "2025-11-25,1999-01-01";
     option_refused(o, "1999-01-01");
     o = good, o.reactors = 257;
@@ -117,6 +119,8 @@ TEST(an_address_that_cannot_be_served_is_refused, "")
     start_refused("127.0.0.1:99999", NULL, -OWL_EINVAL, "99999");
     start_refused("127.0.0.1:http", NULL, -OWL_EINVAL, "http");
     start_refused("0.0.0.0:0", NULL, -OWL_EINVAL, "allow_hosts");
+    start_refused("unix:", NULL, -OWL_EINVAL, "path");
+    start_refused("unix:/nowhere/at/all", NULL, -OWL_EIO, "unix:/nowhere/at/all");
     owl_server *s = server_new(1);
     server_start(s);
     assert_true(owl_server_port(s) > 0);

@@ -541,7 +541,7 @@ static int unix_end;
 static void accept_unix(struct server *s, struct owl_reactor *r)
 {
     owl_reactor_load_add(r, 1);
-    owl_http_accept(&s->port, r, unix_end);
+    owl_http_accept(&s->port, r, unix_end, NULL);
 }
 
 TEST(a_unix_socket_is_served_like_any_other, "")
