@@ -1,12 +1,14 @@
 // client.cjs - what a program built on an official SDK does first: connect, list, call, read, get.
 //
-// usage: node client.cjs v1|v2 legacy|auto|modern URL | COMMAND ARGUMENTS...
+// usage: node client.cjs v1|v2 legacy|auto|modern URL | unix:PATH | COMMAND ARGUMENTS...
 //
 // The packages are those of the folder OWLCLAW_CLIENTS. Prints what it saw as one line of JSON.
 'use strict';
 
+const http = require('node:http');
 const { createRequire } = require('node:module');
 const path = require('node:path');
+const { Readable } = require('node:stream');
 
 const load = createRequire(path.join(process.env.OWLCLAW_CLIENTS, 'index.js'));
 const [sdk, era, target, ...args] = process.argv.slice(2);
@@ -21,14 +23,36 @@ function parts() {
     return { ...load(base), ...load(base + '/stdio') };
 }
 
+// Node's own fetch() knows no Unix sockets.
+function fetchThrough(socketPath) {
+    const agent = new http.Agent({ keepAlive: true });
+    return (url, { method, headers, body, signal } = {}) => new Promise((resolve, reject) => {
+        const options = {
+            agent, method, signal, socketPath, headers: Object.fromEntries(new Headers(headers)),
+        };
+        http.request(url, options, (got) => {
+            const bare = got.statusCode === 204;
+            resolve(new Response(bare ? null : Readable.toWeb(got), {
+                status: got.statusCode, headers: got.headers,
+            }));
+        }).on('error', reject).end(body);
+    });
+}
+
+function transportTo(place, { StreamableHTTPClientTransport, StdioClientTransport }) {
+    if (place.startsWith('http'))
+        return new StreamableHTTPClientTransport(new URL(place));
+    if (!place.startsWith('unix:'))
+        return new StdioClientTransport({ command: place, args });
+    const fetch = fetchThrough(place.slice('unix:'.length));
+    return new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), { fetch });
+}
+
 async function main() {
-    const { Client, StreamableHTTPClientTransport, StdioClientTransport } = parts();
+    const { Client, ...transports } = parts();
     const mode = era === 'modern' ? { pin: '2026-07-28' } : era;
     const client = new Client({ name: 'e2e', version: '1' }, { versionNegotiation: { mode } });
-    const transport = target.startsWith('http')
-        ? new StreamableHTTPClientTransport(new URL(target))
-        : new StdioClientTransport({ command: target, args });
-    await client.connect(transport);
+    await client.connect(transportTo(target, transports));
 
     const message = 'h\u00e9llo "owl" \u{1f989}\n';
     const progress = [];

