@@ -72,9 +72,11 @@ static int streaming(owl_call *call, void *data)
     return owl_result_text(call, "Nothing was asked on the stream.");
 }
 
+/* Sends the client away; one that can comes back for the result. */
 static int reconnection(owl_call *call, void *data)
 {
     (void)data;
+    owl_call_close_stream(call);
     nap(100);
     return owl_result_text(call, "The result of a call whose stream may have been closed.");
 }
@@ -214,7 +216,7 @@ static const owl_tool tools[] = {
     OWL_TOOL("test_tool_with_logging", "Logs while it runs.", NO_ARGUMENTS, with_logging),
     OWL_TOOL("test_logging_tool", "Logs a message of every level.", NO_ARGUMENTS, every_level),
     OWL_TOOL("test_streaming_elicitation", "Answers on a stream.", NO_ARGUMENTS, streaming),
-    OWL_TOOL("test_reconnection", "Answers after a while.", NO_ARGUMENTS, reconnection),
+    OWL_TOOL("test_reconnection", "Answers a client that was sent away.", NO_ARGUMENTS, reconnection),
     OWL_TOOL("test_missing_capability", "Needs a client that can sample.", NO_ARGUMENTS,
              missing_capability),
     OWL_TOOL("test_sleep", "Sleeps that long.",

@@ -97,6 +97,14 @@ OWL_API int owl_call_log_json(owl_call *call, owl_level level, const char *logge
  *  OWL_ENOMEM. */
 OWL_API int owl_call_become_task(owl_call *call);
 
+/** [any] Let the client go while a long call runs: its connection is answered now, the call goes on,
+ *  and the client comes back for the rest, the result too. That needs a client of revision
+ *  2025-11-25 over HTTP which accepts an event stream; for every other nothing happens, and it waits
+ *  as before. One that does not come back within a minute does not get the result, and a question
+ *  that it was asked then cancels the call. @return 0 also if nothing happens. @errors OWL_EDONE,
+ *  OWL_ECLOSED, OWL_ENOMEM. */
+OWL_API int owl_call_close_stream(owl_call *call);
+
 /* ---- the result ------------------------------------------------------------------------------
  * The same builders serve every kind of handler. In a tool each adds a content block; in a prompt a
  * message with the current role; in a resource, text and bytes become contents of the URI that was

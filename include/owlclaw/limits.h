@@ -42,7 +42,7 @@ typedef struct owl_limits {
                                   * trusted_proxies are exempt unless it is set. */
     size_t queue_bytes;          /* unsent when a stream is written to, beyond which its reader is
                                   * dropped; default 1 MiB */
-    size_t streams;              /* open event streams; default 10000 */
+    size_t streams;              /* open event streams but listens; default 10000 */
     size_t listens;              /* subscriptions/listen; default 10000 */
 
     /* legacy sessions */
@@ -51,7 +51,7 @@ typedef struct owl_limits {
     size_t replay_events;      /* of a stream, that can be sent again; default 1000 */
     size_t replay_bytes;       /* … and their bytes; default 256 KiB */
     size_t replay_total_bytes; /* … of all streams; default 64 MiB */
-    size_t replay_streams;     /* of a session, that can be resumed; default 16 */
+    size_t replay_streams;     /* of a session, that can be resumed; default 100 */
     size_t replay_ms;          /* for which a broken stream can be resumed; default 60 s */
 
     /* calls that wait */

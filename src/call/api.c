@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/call.h"
@@ -242,6 +243,47 @@ int owl_call_logf(owl_call *c, owl_level level, const char *logger, const char *
     rc = data.rc ? data.rc : send_log(c, level, logger, owl_buf_str(&data));
     owl_buf_done(&data);
     return rc;
+}
+
+/* ---- letting the client go ---- */
+
+struct release {
+    struct owl_msg msg;
+    struct owl_call *call;
+};
+
+static void release(struct owl_call *c)
+{
+    if (c->sink && c->sink->ops->release)
+        c->sink->ops->release(c->sink, c);
+}
+
+static void on_release(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct release *rel = OWL_CONTAINER(m, struct release, msg);
+    release(rel->call);
+    owl_call_unref(rel->call);
+    owl_free(rel);
+}
+
+int owl_call_close_stream(owl_call *c)
+{
+    if (owl_call_cancelled(c))
+        return -OWL_EDONE;
+    if (owl_reactor_self() == c->reactor) {
+        release(c);
+        return 0;
+    }
+    struct release *rel = owl_malloc(sizeof *rel);
+    if (!rel)
+        return -OWL_ENOMEM;
+    *rel = (struct release){.msg.run = on_release, .call = owl_call_ref(c)};
+    if (owl_post(c->reactor, &rel->msg))
+        return 0;
+    owl_call_unref(c);
+    owl_free(rel);
+    return -OWL_ECLOSED;
 }
 
 /* ---- failing ---- */

@@ -64,6 +64,9 @@ struct owl_sink_ops {
     /* The response; the sink forgets the call. An empty message: the call ends without an
      * answer. */
     void (*respond)(struct owl_sink *s, struct owl_call *c, owl_str message, int http_status);
+    /* The client need not wait on its connection: it may come back for the answer. NULL: it cannot,
+     * or has nothing to gain. */
+    void (*release)(struct owl_sink *s, struct owl_call *c);
 };
 
 /* What the calls of one server share. Immutable while it runs, except the reactors' own parts. */

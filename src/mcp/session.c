@@ -36,7 +36,7 @@ struct owl_session {
     struct owl_list node; /* in its stripe; under the stripe's lock */
     atomic_uint refs;
     atomic_uint holds;
-    _Atomic uint64_t used_ms, stream;
+    _Atomic uint64_t used_ms, streams;
     atomic_int level;
     atomic_bool initialized, ended;
     enum owl_rev rev;
@@ -77,14 +77,9 @@ static owl_str copy_text(char **p, owl_str s)
     return copy;
 }
 
-uint64_t owl_session_open_stream(struct owl_session *s)
+uint64_t owl_session_next_stream(struct owl_session *s)
 {
-    return atomic_fetch_add(&s->stream, 1) + 1;
-}
-
-uint64_t owl_session_stream(const struct owl_session *s)
-{
-    return atomic_load(&s->stream);
+    return atomic_fetch_add(&s->streams, 1) + 1;
 }
 
 struct owl_session *owl_session_new(const struct owl_session_init *init)
@@ -103,7 +98,7 @@ struct owl_session *owl_session_new(const struct owl_session_init *init)
     atomic_init(&s->refs, 1u);
     atomic_init(&s->holds, 0u);
     atomic_init(&s->used_ms, owl_now_ms());
-    atomic_init(&s->stream, 0u);
+    atomic_init(&s->streams, 0u);
     atomic_init(&s->level, OWL_LEVEL_INFO);
     atomic_init(&s->initialized, false);
     atomic_init(&s->ended, false);

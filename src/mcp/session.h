@@ -66,10 +66,8 @@ OWL_NODISCARD int owl_sessions_open(struct owl_sessions *t, const struct owl_ses
 OWL_NODISCARD struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id);
 /* End one: no longer found, owl_session_ended() is true. False if there was none. */
 bool owl_sessions_end(struct owl_sessions *t, owl_str id);
-/* The one stream on which the server speaks first: a new one takes the place of the last. Streams
- * count from 1. */
-uint64_t owl_session_open_stream(struct owl_session *s);
-uint64_t owl_session_stream(const struct owl_session *s);
+/* A number for one more event stream of the session; they count from 1. */
+uint64_t owl_session_next_stream(struct owl_session *s);
 /* A session in use (a stream is open) does not expire: */
 void owl_session_hold(struct owl_session *s);
 void owl_session_release(struct owl_session *s);

@@ -210,8 +210,7 @@ static void on_sweep(struct owl_timer *t)
     if (changes && owl_server_publish(s, changes) != 0)
         atomic_fetch_or(&s->unpublished, changes);
     s->host.tasks->ops->expire(s->host.tasks);
-    if (owl_sessions_sweep(s->sessions, owl_now_ms()))
-        owl_subs_prune(s);
+    OWL_IGNORE(owl_sessions_sweep(s->sessions, owl_now_ms())); /* those have no streams */
     owl_timer_start(owl_runtime_at(s->host.runtime, 0), t,
                     every < 100     ? 100
                     : every > 60000 ? 60000
@@ -252,6 +251,8 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
         s->local[i].server = s;
         s->local[i].reactor = owl_runtime_at(s->host.runtime, i);
         owl_list_init(&s->local[i].subs);
+        for (size_t k = 0; k < OWL_SUB_BUCKETS; k++)
+            owl_list_init(&s->local[i].subs_of[k]);
         owl_timer_init(&s->local[i].timer, on_linger);
     }
     s->host.registry = owl_cell_new(s->host.runtime, snap, ref_snapshot, unref_snapshot);

@@ -94,6 +94,13 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     int rc = owl_limits_read(o->limits, &s->limits, reterr);
     if (rc != 0)
         return rc;
+    struct owl_replay_limits replay = {
+        .replay_bytes = s->limits.replay_bytes,
+        .replay_events = (unsigned)s->limits.replay_events,
+        .replay_streams = (unsigned)s->limits.replay_streams,
+        .replay_total_bytes = s->limits.replay_total_bytes,
+        .replay_ms = (unsigned)s->limits.replay_ms,
+    };
     s->revs = OWL_REV_ALL;
     s->host.log = &s->log;
     s->host.policy = &owl_policy_none;
@@ -102,10 +109,11 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->host.limits = &s->limits;
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms);
+    s->replays = owl_replays_new(&replay);
     s->host.tasks = owl_task_memory_new(s->limits.tasks, s->limits.task_bytes);
     s->host.task_changed = owl_subs_task;
     s->host.task_poll_ms = TASK_POLL_MS;
-    if (!s->registry || !s->sessions || !s->host.tasks)
+    if (!s->registry || !s->sessions || !s->replays || !s->host.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     if (owl_state_key_init(&s->host.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
@@ -213,6 +221,7 @@ void owl_server_free(owl_server *s)
     owl_registry_free(s->registry);
     free_lists(s);
     owl_sessions_free(s->sessions);
+    owl_replays_free(s->replays);
     if (s->host.tasks)
         s->host.tasks->ops->free(s->host.tasks);
     owl_runtime_aunref(s->host.runtime);

@@ -1,7 +1,7 @@
 /* server/server.h - the inside of owl_server: what its fronts and methods share.
  * Layer: server. Threads: see each part.
  *
- * A front (http.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is
+ * A front (exchange.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is
  * their sink. */
 #ifndef OWL_SERVER_SERVER_H
 #define OWL_SERVER_SERVER_H
@@ -12,6 +12,7 @@
 #include "call/task.h"
 #include "mcp/classify.h"
 #include "reactor/listen.h"
+#include "server/replay.h"
 #include "transport/http1.h"
 #include "transport/stdio.h"
 
@@ -57,7 +58,7 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
 
 /* Lives on one reactor. */
 struct owl_sub {
-    struct owl_list node;
+    struct owl_list node, in_session;
     struct owl_server *server;
     struct owl_session *session; /* legacy: counted */
     struct owl_call *call;       /* modern: the listen call */
@@ -66,7 +67,6 @@ struct owl_sub {
     size_t n_uris;
     const owl_str *tasks; /* modern: ids of tasks that it asked for */
     size_t n_tasks;
-    uint64_t stream; /* legacy HTTP: which stream of its session this is */
     void (*send)(struct owl_sub *s, owl_str message);
     void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
 };
@@ -78,12 +78,21 @@ void owl_subs_changed(struct owl_server *s, unsigned changes);
 OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
 /* A task has changed: an owl_host.task_changed. */
 void owl_subs_task(struct owl_host *h, const struct owl_task *t);
-/* [any] End the streams of sessions that have ended. */
-void owl_subs_prune(struct owl_server *s);
+/* [any] End the streams of a session that has ended. */
+void owl_subs_prune(struct owl_server *s, const struct owl_session *session);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
 
+/* ---- streams that last: GET streams, listens ---- */
+
+/* [any] Count one more, until owl_streams_give(). False: there are as many as there may be, the
+ * client is told to try later. */
+OWL_NODISCARD bool owl_streams_take(struct owl_server *s);
+void owl_streams_give(struct owl_server *s);
+
 /* ---- the server ---- */
+
+enum { OWL_SUB_BUCKETS = 1024 };
 
 enum owl_phase { OWL_PHASE_NEW, OWL_PHASE_RUNNING, OWL_PHASE_STOPPING, OWL_PHASE_STOPPED };
 
@@ -91,6 +100,7 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
     struct owl_reactor *reactor;
     struct owl_list subs;
+    struct owl_list subs_of[OWL_SUB_BUCKETS]; /* the same that have a session, by its serial */
     struct owl_timer timer; /* grace, then the wait for connections to close */
     struct owl_msg drain;
     bool draining, ended;
@@ -145,6 +155,8 @@ struct owl_server {
     struct owl_extension *extensions;
     struct owl_plugin_handle *plugins;
     struct owl_sessions *sessions;
+    struct owl_replays *replays; /* what their event streams have said */
+    atomic_uint n_streams;
     struct owl_http *http;
     struct owl_address *addresses;
     struct owl_stdio_peer *stdio; /* server/stdio.c; at most one */
@@ -191,6 +203,8 @@ OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 
 /* ---- http.c ---- */
 extern const struct owl_http_ops owl_http_front_ops;
+/* The op `waiting` of it: a request has been pending for a while. */
+void owl_http_front_waiting(void *user, struct owl_http_req *req);
 
 /* ---- stdio.c ---- */
 OWL_NODISCARD int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr);

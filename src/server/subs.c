@@ -27,19 +27,41 @@ static const struct {
     {OWL_CHANGED_PROMPTS, "notifications/prompts/list_changed"},
 };
 
+static struct owl_list *bucket(struct owl_server *s, struct owl_reactor *r, uint64_t serial)
+{
+    return &owl_server_local(s, r)->subs_of[serial % OWL_SUB_BUCKETS];
+}
+
 void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub)
 {
     sub->server = s;
     atomic_fetch_add(&s->n_subs, 1);
     owl_list_add(&owl_server_local(s, r)->subs, &sub->node);
+    owl_list_init(&sub->in_session);
+    if (sub->session)
+        owl_list_add(bucket(s, r, owl_session_serial(sub->session)), &sub->in_session);
 }
 
 void owl_subs_remove(struct owl_sub *sub)
 {
     if (owl_list_empty(&sub->node))
-        return; /* in no list */
+        return; /* it was removed, or never added */
     atomic_fetch_sub(&sub->server->n_subs, 1);
     owl_list_del(&sub->node);
+    owl_list_del(&sub->in_session);
+}
+
+bool owl_streams_take(struct owl_server *s)
+{
+    if (atomic_fetch_add(&s->n_streams, 1u) < s->limits.streams)
+        return true;
+    atomic_fetch_sub(&s->n_streams, 1u);
+    return false;
+}
+
+void owl_streams_give(struct owl_server *s)
+{
+    atomic_fetch_sub(&s->n_streams, 1u);
 }
 
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
@@ -119,16 +141,9 @@ static bool wants_uri(struct owl_sub *sub, owl_str uri)
     return false;
 }
 
-/* Whether a legacy stream has lost its session or its place as the session's one stream. */
-static bool is_stale(const struct owl_sub *sub)
-{
-    return sub->session && (owl_session_ended(sub->session) ||
-                            (sub->stream && sub->stream != owl_session_stream(sub->session)));
-}
-
 static void tell(struct owl_sub *sub, const struct news *n)
 {
-    if (is_stale(sub)) {
+    if (sub->session && owl_session_ended(sub->session)) {
         sub->end(sub);
         return;
     }
@@ -242,9 +257,35 @@ int owl_subs_updated(struct owl_server *s, owl_str uri)
     return post_all(&news, uri);
 }
 
-void owl_subs_prune(struct owl_server *s)
+struct ended {
+    struct owl_msg msg;
+    struct owl_server *server;
+    uint64_t serial;
+};
+
+static void on_ended(struct owl_reactor *r, struct owl_msg *m)
 {
-    struct news news = {.server = s};
-    if (post_all(&news, (owl_str){NULL, 0}) != 0)
-        OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs", "out of memory: a stream stays open too long");
+    struct ended *e = OWL_CONTAINER(m, struct ended, msg);
+    OWL_LIST_EACH (bucket(e->server, r, e->serial), it) {
+        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_sub, in_session);
+        if (owl_session_serial(sub->session) == e->serial)
+            sub->end(sub);
+    }
+    owl_free(e);
+}
+
+void owl_subs_prune(struct owl_server *s, const struct owl_session *session)
+{
+    for (unsigned i = 0; i < owl_runtime_count(s->host.runtime); i++) {
+        struct ended *e = owl_malloc(sizeof *e);
+        if (!e) {
+            OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs",
+                    "out of memory: a stream stays open too long");
+            return;
+        }
+        *e = (struct ended){
+            .msg.run = on_ended, .server = s, .serial = owl_session_serial(session)};
+        if (!owl_post(owl_runtime_at(s->host.runtime, i), &e->msg))
+            owl_free(e); /* that reactor has stopped: nobody listens there */
+    }
 }

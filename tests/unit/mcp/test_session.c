@@ -64,13 +64,11 @@ TEST(flags_and_level_change, "")
     owl_session_aunref(s);
 }
 
-TEST(streams_count_from_one_and_the_newest_counts, "")
+TEST(streams_count_from_one, "")
 {
     struct owl_session *s = owl_session_new(&init);
-    assert_int_equal(owl_session_stream(s), 0);
-    assert_int_equal(owl_session_open_stream(s), 1);
-    assert_int_equal(owl_session_open_stream(s), 2);
-    assert_int_equal(owl_session_stream(s), 2);
+    assert_int_equal(owl_session_next_stream(s), 1);
+    assert_int_equal(owl_session_next_stream(s), 2);
     owl_session_aunref(s);
 }
 

@@ -17,6 +17,7 @@ struct http {
     struct bytes raw;  /* received, not decoded */
     struct bytes body; /* decoded, not consumed */
     bool over;         /* the body is complete */
+    char event[64];    /* id of the last event that had one */
 };
 
 static inline void http_connect(struct http *h)
@@ -144,6 +145,21 @@ static inline bool http_piece(struct http *h)
     return !h->over;
 }
 
+/* Where the message of the first event begins, whose length is @p n: n if it has none. Keeps its id. */
+static inline size_t http_data(struct http *h, size_t n)
+{
+    size_t data = n;
+    for (size_t at = 0, end; at < n; at = end + 1) {
+        end = at + (size_t)((const char *)memchr(h->body.p + at, '\n', n + 1 - at) - h->body.p - at);
+        const char *line = h->body.p + at;
+        if (end - at > 6 && memcmp(line, "data: ", 6) == 0)
+            data = at + 6;
+        else if (end - at > 4 && memcmp(line, "id: ", 4) == 0)
+            snprintf(h->event, sizeof h->event, "%.*s", (int)(end - at - 4), line + 4);
+    }
+    return data;
+}
+
 /* The next message of the response; NULL when there is none. */
 static inline msg *http_next(struct http *h)
 {
@@ -163,21 +179,23 @@ static inline msg *http_next(struct http *h)
         }
         size_t n = (size_t)(end - h->body.p);
         msg *m = NULL;
-        if (n > 6 && memcmp(h->body.p, "data: ", 6) == 0)
-            m = msg_parse(h->body.p + 6, n - 6);
+        size_t at = http_data(h, n);
+        if (at < n)
+            m = msg_parse(h->body.p + at, n - at);
         bytes_drop(&h->body, n + 2);
         if (m)
             return m;
     }
 }
 
-/* Whether a message or the end of the stream comes within @p ms; comments do not count. */
+/* Whether a message or the end of the stream comes within @p ms; comments and events without a
+ * message do not count. */
 static inline bool http_ready(struct http *h, int ms)
 {
     for (;;) {
         char *end = h->body.n ? strstr(h->body.p, "\n\n") : NULL;
         struct pollfd p = {.fd = h->fd, .events = POLLIN};
-        if (end && h->body.p[0] != ':')
+        if (end && http_data(h, (size_t)(end - h->body.p)) < (size_t)(end - h->body.p))
             return true;
         if (end)
             bytes_drop(&h->body, (size_t)(end - h->body.p) + 2);

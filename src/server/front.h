@@ -1,0 +1,50 @@
+/* server/front.h - what the files of the HTTP front share.
+ * Layer: server (private to http.c, exchange.c, stream.c). Threads: the connection's reactor. */
+#ifndef OWL_SERVER_FRONT_H
+#define OWL_SERVER_FRONT_H
+
+#include "server/replay.h"
+#include "server/server.h"
+
+/* What hangs on a request until it is answered. */
+struct owl_hook {
+    void (*gone)(struct owl_hook *h);    /* the client has hung up: let go */
+    void (*waiting)(struct owl_hook *h); /* show the client that the answer is on its way; or NULL */
+};
+
+/* ---- http.c: the headers that matter, small answers ---- */
+
+struct owl_heads {
+    owl_str host, origin, accept, type, session, version, method, name, last_event_id;
+};
+
+struct owl_accepted {
+    bool json, stream;
+};
+/* No Accept at all accepts everything. */
+struct owl_accepted owl_front__accept(owl_str accept);
+
+void owl_front__reply_status(struct owl_http_req *req, int status, owl_str headers);
+void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);
+/* An HTTP error with a JSON-RPC error without id as its body. */
+void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
+                            const char *text);
+/* The session that the request names: counted in in->session. */
+void owl_front__find_session(struct owl_server *s, owl_str id, struct owl_inbound *in);
+/* The session that GET and DELETE are about, counted; or NULL, and an error was replied. */
+struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
+                                               owl_str id);
+
+/* ---- exchange.c ---- */
+
+void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
+
+/* ---- stream.c ---- */
+
+void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
+/* The event stream that has begun on @p req reads the log from now on, and the request is its.
+ * False without memory: nothing has happened. */
+bool owl_front__read(struct owl_server *s, struct owl_http_req *req, struct owl_session *session,
+                     struct owl_replay *log);
+
+#endif
