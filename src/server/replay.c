@@ -638,9 +638,11 @@ enum owl_replay_state owl_replay_read(struct owl_replay_reader *rd, struct owl_b
     pthread_mutex_lock(&log->lock);
     if (!rd->_lost) {
         const struct event *e = first_from(log, rd->_next);
-        for (; e && out->n < PIECE_BYTES && out->rc == 0; e = e->next) {
+        for (; e && out->n < PIECE_BYTES; e = e->next) {
             owl_buf_put(out, e->text, e->n);
-            rd->_next = out->rc == 0 ? e->seq + 1 : rd->_next;
+            if (out->rc != 0)
+                break;
+            rd->_next = e->seq + 1;
         }
         state = e ? OWL_REPLAY_MORE : log->finished ? OWL_REPLAY_ENDED : OWL_REPLAY_OPEN;
         trim(log);
