@@ -186,7 +186,7 @@ static void on_gone(void *user, struct owl_http_req *req)
         h->gone(h);
 }
 
-void owl_http_front_waiting(void *user, struct owl_http_req *req)
+static void on_waiting(void *user, struct owl_http_req *req)
 {
     (void)user;
     struct owl_hook *h = owl_http_user(req);
@@ -194,4 +194,5 @@ void owl_http_front_waiting(void *user, struct owl_http_req *req)
         h->waiting(h);
 }
 
-const struct owl_http_ops owl_http_front_ops = {.request = on_request, .gone = on_gone};
+const struct owl_http_ops owl_http_front_ops = {
+    .request = on_request, .gone = on_gone, .waiting = on_waiting};

@@ -203,8 +203,6 @@ OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 
 /* ---- http.c ---- */
 extern const struct owl_http_ops owl_http_front_ops;
-/* The op `waiting` of it: a request has been pending for a while. */
-void owl_http_front_waiting(void *user, struct owl_http_req *req);
 
 /* ---- stdio.c ---- */
 OWL_NODISCARD int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr);
