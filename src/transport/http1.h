@@ -101,6 +101,10 @@ void *owl_http_user(const struct owl_http_req *req);
 
 /* ---- the answer ---- */
 
+/* Header lines, each with CRLF, that the answer carries, whatever it is. Before the answer; they
+ * must live until it has begun, and take the place of others. */
+void owl_http_add_headers(struct owl_http_req *req, owl_str lines);
+
 struct owl_http_reply {
     int status;
     const char *content_type; /* NULL: none */

@@ -49,6 +49,7 @@ struct owl_http {
 struct owl_http_req {
     struct owl_http__conn *conn; /* of which it is a part: requests come one by one */
     void *user;
+    owl_str more; /* header lines of the answer, besides its own */
 };
 
 enum owl_http__state {

@@ -235,6 +235,11 @@ static void head_begin(struct head *h, struct owl_http__conn *c, int status, con
         put(h, OWL_STR("Connection: keep-alive\r\n"));
 }
 
+void owl_http_add_headers(struct owl_http_req *req, owl_str lines)
+{
+    req->more = lines;
+}
+
 /* ---- whole answers ---- */
 
 /* The answer is complete, sent or queued: the connection goes on or ends. */
@@ -242,6 +247,7 @@ static void answered(struct owl_http__conn *c)
 {
     bool last = last_answer(c);
     c->open = false;
+    c->req.more = (owl_str){NULL, 0};
     owl_http__parse_reset(&c->parse);
     if (c->state == OWL_HTTP__CLOSED)
         return;
@@ -263,15 +269,18 @@ static void send_reply(struct owl_http__conn *c, const struct owl_http_reply *r)
         put_number(&h, r->body.n, 10);
         put(&h, OWL_STR("\r\n"));
     }
-    struct iovec iov[4];
+    struct iovec iov[5];
     size_t n = 0;
-    if (r->headers.n == 0)
+    bool more = r->headers.n > 0 || c->req.more.n > 0;
+    if (!more)
         put(&h, OWL_STR("\r\n"));
     iov[n++] = iov_of((owl_str){h.p, h.n});
-    if (r->headers.n > 0) {
+    if (c->req.more.n > 0)
+        iov[n++] = iov_of(c->req.more);
+    if (r->headers.n > 0)
         iov[n++] = iov_of(r->headers);
+    if (more)
         iov[n++] = iov_of(OWL_STR("\r\n"));
-    }
     if (!no_body && r->body.n > 0)
         iov[n++] = iov_of(r->body);
     OWL_IGNORE(owl_http__send(c, iov, n)); /* a failure has closed the connection */
@@ -332,6 +341,7 @@ void owl_http_stream_begin(struct owl_http_req *req, owl_str headers)
         put(&h, OWL_STR("Transfer-Encoding: chunked\r\n"));
     struct iovec iov[] = {
         iov_of((owl_str){h.p, h.n}),
+        iov_of(c->req.more.p ? c->req.more : OWL_STR("")),
         iov_of(headers),
         iov_of(OWL_STR("\r\n")),
     };
