@@ -208,17 +208,10 @@ static void exchange_waiting(struct owl_hook *h)
 
 /* ---- POST ---- */
 
-static bool is_json(owl_str type)
-{
-    owl_str part;
-    return owl_str_split(&type, ';', &part) &&
-           owl_str_ieq(owl_str_trim(part), OWL_STR("application/json"));
-}
-
 void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
 {
     struct owl_accepted accept = owl_front__accept(h->accept);
-    if (!is_json(h->type)) {
+    if (!owl_front__is_json(h->type)) {
         owl_front__reply_error(s, req, 415, "Content-Type must be application/json");
         return;
     }

@@ -1,5 +1,5 @@
 /* server/front.h - what the files of the HTTP front share.
- * Layer: server (private to http.c, exchange.c, stream.c). Threads: the connection's reactor. */
+ * Layer: server (private to http.c, exchange.c, stream.c, sse.c). Threads: the connection's reactor. */
 #ifndef OWL_SERVER_FRONT_H
 #define OWL_SERVER_FRONT_H
 
@@ -23,6 +23,8 @@ struct owl_accepted {
 };
 /* No Accept at all accepts everything. */
 struct owl_accepted owl_front__accept(owl_str accept);
+/* Whether a Content-Type is application/json. */
+bool owl_front__is_json(owl_str type);
 
 void owl_front__reply_status(struct owl_http_req *req, int status, owl_str headers);
 void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);

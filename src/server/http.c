@@ -1,6 +1,7 @@
-/* server/http.c - the HTTP front: /mcp for every revision. Who may speak, and who listens to them.
+/* server/http.c - the HTTP front: who may speak, and who listens to them.
  *
- * Threads: the reactor of the connection. POST is in exchange.c, GET in stream.c. */
+ * Threads: the reactor of the connection. POST is in exchange.c, GET in stream.c, the old HTTP+SSE in
+ * sse.c. */
 #include "base/alloc.h"
 #include "base/err.h"
 #include "mcp/headers.h"
@@ -96,6 +97,13 @@ struct owl_accepted owl_front__accept(owl_str accept)
     return a;
 }
 
+bool owl_front__is_json(owl_str type)
+{
+    owl_str part;
+    return owl_str_split(&type, ';', &part) &&
+           owl_str_ieq(owl_str_trim(part), OWL_STR("application/json"));
+}
+
 void owl_front__find_session(struct owl_server *s, owl_str id, struct owl_inbound *in)
 {
     in->session = id.p ? owl_sessions_find(s->sessions, id) : NULL;
@@ -132,20 +140,59 @@ static void on_delete(struct owl_server *s, struct owl_http_req *req, const stru
     owl_front__reply_status(req, 200, OWL_STR(""));
 }
 
+/* ---- the old HTTP+SSE ---- */
+
+static void on_sse_get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
+{
+    if (owl_front__accept(h->accept).stream)
+        owl_sse_open(s, req);
+    else
+        owl_front__reply_error(s, req, 406, "GET opens an event stream: Accept must be text/event-stream");
+}
+
+static void on_sse_post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
+{
+    if (owl_front__is_json(h->type))
+        owl_sse_post(s, req);
+    else
+        owl_front__reply_error(s, req, 415, "Content-Type must be application/json");
+}
+
 /* ---- routing ---- */
 
-#define ALLOW "Allow: GET, POST, DELETE, OPTIONS\r\n"
+typedef void route_fn(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
 
-static void route(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
+static const struct endpoint {
+    owl_str path;
+    const char *allow;
+    route_fn *post, *get, *delete; /* NULL: not allowed */
+} endpoints[] = {
+    {{"/mcp", 4}, "Allow: GET, POST, DELETE, OPTIONS\r\n", owl_front__post, owl_front__get,
+     on_delete},
+    {{"/mcp/sse", 8}, "Allow: GET, OPTIONS\r\n", NULL, on_sse_get, NULL},
+    {{"/mcp/messages", 13}, "Allow: POST, OPTIONS\r\n", on_sse_post, NULL, NULL},
+};
+
+static const struct endpoint *find_endpoint(owl_str path)
 {
-    switch (owl_http_view(req)->method) {
-    case OWL_HTTP_POST: owl_front__post(s, req, h); break;
-    case OWL_HTTP_GET: owl_front__get(s, req, h); break;
-    case OWL_HTTP_DELETE: on_delete(s, req, h); break;
-    case OWL_HTTP_OPTIONS: owl_front__reply_status(req, 204, OWL_STR(ALLOW)); break;
-    case OWL_HTTP_HEAD:
-    case OWL_HTTP_OTHER: owl_front__reply_status(req, 405, OWL_STR(ALLOW)); break;
-    }
+    for (size_t i = 0; i < OWL_COUNT(endpoints); i++)
+        if (owl_str_eq(path, endpoints[i].path))
+            return &endpoints[i];
+    return NULL;
+}
+
+static void route(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h,
+                  const struct endpoint *e)
+{
+    enum owl_http_method method = owl_http_view(req)->method;
+    route_fn *fn = method == OWL_HTTP_POST     ? e->post
+                   : method == OWL_HTTP_GET    ? e->get
+                   : method == OWL_HTTP_DELETE ? e->delete
+                                               : NULL;
+    if (fn)
+        fn(s, req, h);
+    else
+        owl_front__reply_status(req, method == OWL_HTTP_OPTIONS ? 204 : 405, owl_str_of(e->allow));
 }
 
 static bool host_allowed(struct owl_server *s, struct owl_server_local *l, owl_str host)
@@ -164,18 +211,19 @@ static void on_request(void *user, struct owl_http_req *req)
     struct owl_server *s = user;
     const struct owl_http_view *v = owl_http_view(req);
     struct owl_server_local *l = owl_server_local(s, owl_http_reactor(req));
+    const struct endpoint *e = find_endpoint(v->path);
     struct owl_heads h;
     read_heads(v, &h);
     if (!host_allowed(s, l, h.host))
         owl_front__reply_error(s, req, 403, "this Host is not served here (DNS rebinding protection)");
     else if (!owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))
         owl_front__reply_error(s, req, 403, "requests from this Origin are not allowed");
-    else if (!owl_str_is(v->path, "/mcp"))
+    else if (!e)
         owl_front__reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
     else if (v->method != OWL_HTTP_POST && l->draining)
         owl_front__reply_error(s, req, 503, "the server is stopping; try again");
     else
-        route(s, req, &h);
+        route(s, req, &h, e);
 }
 
 static void on_gone(void *user, struct owl_http_req *req)

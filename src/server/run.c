@@ -158,6 +158,7 @@ static void on_drain(struct owl_reactor *r, struct owl_msg *m)
     for (struct owl_address *a = s->addresses; a; a = a->next)
         owl_listener_stop(a->listener, r);
     owl_subs_end(s, r);
+    owl_sse_leave(s, r);
     if (s->http)
         owl_http_drain(s->http, r);
     h->idle_data = l;
@@ -253,6 +254,8 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
         owl_list_init(&s->local[i].subs);
         for (size_t k = 0; k < OWL_SUB_BUCKETS; k++)
             owl_list_init(&s->local[i].subs_of[k]);
+        owl_list_init(&s->local[i].sse_peers);
+        owl_map_init(&s->local[i].sse_ids);
         owl_timer_init(&s->local[i].timer, on_linger);
     }
     s->host.registry = owl_cell_new(s->host.runtime, snap, ref_snapshot, unref_snapshot);

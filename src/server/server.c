@@ -217,6 +217,8 @@ void owl_server_free(owl_server *s)
     owl_host_done(&s->host);
     owl_http_free(s->http);
     owl_cell_free(s->host.registry);
+    for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
+        owl_map_done(&s->local[i].sse_ids);
     owl_free(s->local);
     owl_registry_free(s->registry);
     free_lists(s);

@@ -1,7 +1,7 @@
 /* server/server.h - the inside of owl_server: what its fronts and methods share.
  * Layer: server. Threads: see each part.
  *
- * A front (exchange.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is
+ * A front (exchange.c, sse.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is
  * their sink. */
 #ifndef OWL_SERVER_SERVER_H
 #define OWL_SERVER_SERVER_H
@@ -101,7 +101,9 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_reactor *reactor;
     struct owl_list subs;
     struct owl_list subs_of[OWL_SUB_BUCKETS]; /* the same that have a session, by its serial */
-    struct owl_timer timer; /* grace, then the wait for connections to close */
+    struct owl_list sse_peers; /* server/sse.c */
+    struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
+    struct owl_timer timer;    /* grace, then the wait for connections to close */
     struct owl_msg drain;
     bool draining, ended;
     unsigned waited_ms;
@@ -203,6 +205,14 @@ OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 
 /* ---- http.c ---- */
 extern const struct owl_http_ops owl_http_front_ops;
+
+/* ---- sse.c ---- */
+/* GET /mcp/sse: open the stream of a new peer. */
+void owl_sse_open(struct owl_server *s, struct owl_http_req *req);
+/* POST /mcp/messages: a message of the peer that the query names. */
+void owl_sse_post(struct owl_server *s, struct owl_http_req *req);
+/* On @p r: end the streams, each after its last answer. */
+void owl_sse_leave(struct owl_server *s, struct owl_reactor *r);
 
 /* ---- stdio.c ---- */
 OWL_NODISCARD int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr);
