@@ -518,3 +518,86 @@ class Stdio(Server):
             self.finish(8)
         else:
             self.verify()
+
+
+# ---- MCP over the old HTTP+SSE -------------------------------------------------------------------
+
+
+class Sse:
+    """A client of the old transport: a stream of events, and a POST of its own for each message.
+    With a version it is initialized."""
+
+    def __init__(self, port=None, version=None, caps=None, ready=True, headers=None):
+        self.connection = Connection(port)
+        self.port = self.connection.port
+        fields = {"Accept": "text/event-stream", **(headers or {})}
+        self.connection.send(encode("GET", "/mcp/sse", fields, port=self.port))
+        self.head = self.connection.head()
+        equal(self.head.status, 200, "status of the stream")
+        events = self.connection.events(self.head)
+        first = next(events)
+        equal(first.name, "endpoint", "the first event")
+        self.endpoint = first.data
+        self.messages = queue.Queue()
+        self.seen = []
+        self.connection.socket.settimeout(None)
+        threading.Thread(target=self._collect, args=[events], daemon=True).start()
+        if version:
+            self.info = self.initialize(version, ready, caps).result
+            self.version = self.info["protocolVersion"]
+
+    def _collect(self, events):
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            for event in events:
+                self.messages.put(event)
+        self.messages.put(None)
+
+    def post(self, message, headers=None, path=None):
+        with Connection(self.port) as connection:
+            fields = {"Content-Type": "application/json", **(headers or {})}
+            return connection.request("POST", path or self.endpoint, fields, message)
+
+    def send(self, message):
+        reply = self.post(message)
+        equal((reply.status, reply.body), (202, b""), "answer to the POST")
+
+    def read(self, timeout=5):
+        """The next message (a list for a batch); None at the end of the stream."""
+        try:
+            event = self.messages.get(timeout=seconds(timeout))
+        except queue.Empty:
+            raise Failure(f"no event for {seconds(timeout)} s; before: {show(self.seen)}") from None
+        if event is None:
+            return None
+        equal((event.name, event.id), ("message", None), "name and id of an event")
+        message = event.json()
+        for one in message if isinstance(message, list) else [message]:
+            verify_message(one)
+        self.seen.append(message)
+        return message
+
+    def quiet(self, timeout=0.3):
+        with contextlib.suppress(queue.Empty):
+            event = self.messages.get(timeout=seconds(timeout))
+            raise Failure(f"unexpected on the stream: {show(event)}")
+
+    answer = Stdio.answer
+    request = Stdio.request
+    notify = Stdio.notify
+    modern = Stdio.modern
+    initialize = Stdio.initialize
+
+    def call(self, tool, arguments=None, **more):
+        return self.request("tools/call", {"name": tool, "arguments": arguments or {}}, **more)
+
+    def close(self):
+        """Hangs up, whatever is under way."""
+        with contextlib.suppress(OSError):
+            self.connection.socket.shutdown(socket.SHUT_RDWR)
+        self.connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
