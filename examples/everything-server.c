@@ -2,7 +2,7 @@
  *
  * usage: everything-server [--stdio | --port N] [--listen ADDRESS]... [--revisions LIST]
  *                          [--reactors N] [--max-per-peer N] [--trusted-proxies LIST]
- *                          [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]
+ *                          [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]] [--cors ORIGINS]
  *
  * Over HTTP it prints one line with its URL to standard error, or with the address of a Unix socket
  * ("unix:/path"), for each that it listens on; port 0 picks a free one. It stops gracefully on
@@ -26,6 +26,7 @@ struct options {
     const char *revisions;
     const char *trusted_proxies;
     owl_limits limits;
+    const char *cors;
     unsigned reactors;
     unsigned page_items; /* for tests of pagination */
     owl_tls_options tls; /* without a certificate: plain HTTP */
@@ -78,13 +79,16 @@ static int parse_option(char *const *args, struct options *o)
         o->trusted_proxies = args[1];
         return 2;
     }
-    if (strcmp(args[0], "--max-per-peer") == 0 &&
-        parse_unsigned(args[1], UINT_MAX, &number)) {
+    if (strcmp(args[0], "--max-per-peer") == 0 && parse_unsigned(args[1], UINT_MAX, &number)) {
         o->limits.connections_per_peer = number;
         return 2;
     }
     if (strcmp(args[0], "--revisions") == 0) {
         o->revisions = args[1];
+        return 2;
+    }
+    if (strcmp(args[0], "--cors") == 0) {
+        o->cors = args[1];
         return 2;
     }
     if (strcmp(args[0], "--reactors") == 0 && parse_unsigned(args[1], 1024, &o->reactors))
@@ -136,6 +140,7 @@ static int set_up(owl_server **ret_server, const struct options *o, owl_error *r
     options.title = "Everything";
     options.instructions = "Every tool tries one thing that a client must cope with.";
     options.revisions = o->revisions;
+    options.cors_origins = o->cors;
     options.reactors = o->reactors;
     options.page_items = o->page_items;
     options.limits = &o->limits;
@@ -153,9 +158,8 @@ static int set_up(owl_server **ret_server, const struct options *o, owl_error *r
     if (rc == 0 && o->stdio)
         return owl_server_serve_fds(*ret_server, 0, 1, reterr);
     for (size_t i = 0; rc == 0 && i < o->n_addresses; i++)
-        rc = wants_tls(o)
-                 ? owl_server_listen_tls(*ret_server, o->addresses[i], &o->tls, reterr)
-                 : owl_server_listen(*ret_server, o->addresses[i], reterr);
+        rc = wants_tls(o) ? owl_server_listen_tls(*ret_server, o->addresses[i], &o->tls, reterr)
+                          : owl_server_listen(*ret_server, o->addresses[i], reterr);
     return rc;
 }
 
@@ -222,7 +226,7 @@ int main(int argc, char **argv)
         fprintf(stderr,
                 "usage: %s [--stdio | --port N] [--listen ADDRESS]... [--revisions LIST]\n"
                 "       [--reactors N] [--max-per-peer N] [--trusted-proxies LIST]\n"
-                "       [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]\n",
+                "       [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]] [--cors ORIGINS]\n",
                 argv[0]);
         return 2;
     }

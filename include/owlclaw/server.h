@@ -10,7 +10,7 @@
  *     owl_server_free(server);
  *
  * Clients of every supported protocol revision are served at once, over HTTP (POST, GET and DELETE
- * on /mcp) and stdio.
+ * on /mcp), the old HTTP+SSE (GET /mcp/sse and POST /mcp/messages) and stdio.
  *
  * Threads: every function here may be called from any thread unless it says otherwise. The server
  * copies what it is given. */
@@ -48,6 +48,10 @@ typedef struct owl_server_options {
     const owl_limits *limits; /* limits.h; default: those of a server for a few thousand clients */
     const char *trusted_proxies; /* whose connections are not limited: addresses, CIDR blocks,
                                   * "unix", by commas */
+    /* Origins whose pages may use the server, by commas: "https://app.example.com,
+     * http://localhost:3000". "*" lets every page that a user visits call every tool; which Host
+     * is served is checked all the same. Default: none. */
+    const char *cors_origins;
 } owl_server_options;
 
 /** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */

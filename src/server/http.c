@@ -147,7 +147,8 @@ static void on_sse_get(struct owl_server *s, struct owl_http_req *req, const str
     if (owl_front__accept(h->accept).stream)
         owl_sse_open(s, req);
     else
-        owl_front__reply_error(s, req, 406, "GET opens an event stream: Accept must be text/event-stream");
+        owl_front__reply_error(s, req, 406,
+                               "GET opens an event stream: Accept must be text/event-stream");
 }
 
 static void on_sse_post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
@@ -167,7 +168,10 @@ static const struct endpoint {
     const char *allow;
     route_fn *post, *get, *delete; /* NULL: not allowed */
 } endpoints[] = {
-    {{"/mcp", 4}, "Allow: GET, POST, DELETE, OPTIONS\r\n", owl_front__post, owl_front__get,
+    {{"/mcp", 4},
+     "Allow: GET, POST, DELETE, OPTIONS\r\n",
+     owl_front__post,
+     owl_front__get,
      on_delete},
     {{"/mcp/sse", 8}, "Allow: GET, OPTIONS\r\n", NULL, on_sse_get, NULL},
     {{"/mcp/messages", 13}, "Allow: POST, OPTIONS\r\n", on_sse_post, NULL, NULL},
@@ -213,16 +217,20 @@ static void on_request(void *user, struct owl_http_req *req)
     struct owl_server_local *l = owl_server_local(s, owl_http_reactor(req));
     const struct endpoint *e = find_endpoint(v->path);
     struct owl_heads h;
+    owl_str lines;
     read_heads(v, &h);
+    bool listed = owl_cors_lines(s->cors, h.origin, &lines);
+    owl_http_add_headers(req, lines);
     if (!host_allowed(s, l, h.host))
-        owl_front__reply_error(s, req, 403, "this Host is not served here (DNS rebinding protection)");
-    else if (!owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))
+        owl_front__reply_error(s, req, 403,
+                               "this Host is not served here (DNS rebinding protection)");
+    else if (!listed && !owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))
         owl_front__reply_error(s, req, 403, "requests from this Origin are not allowed");
     else if (!e)
         owl_front__reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
     else if (v->method != OWL_HTTP_POST && l->draining)
         owl_front__reply_error(s, req, 503, "the server is stopping; try again");
-    else
+    else if (v->method != OWL_HTTP_OPTIONS || !listed || !owl_cors_preflight(req))
         route(s, req, &h, e);
 }
 

@@ -130,6 +130,8 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
         rc = copy_text(&s->allow_hosts, o->allow_hosts, "allow_hosts", reterr);
     if (rc == 0)
         rc = limit_peers(s, o, reterr);
+    if (rc == 0)
+        rc = owl_cors_new(owl_str_of(o->cors_origins), &s->cors, reterr);
     if (rc == 0 && write_info(s, o) != 0)
         rc = owl_fail(reterr, OWL_ENOMEM, NULL);
     return rc;
@@ -222,6 +224,7 @@ void owl_server_free(owl_server *s)
     owl_free(s->local);
     owl_registry_free(s->registry);
     free_lists(s);
+    owl_cors_free(s->cors);
     owl_sessions_free(s->sessions);
     owl_replays_free(s->replays);
     if (s->host.tasks)

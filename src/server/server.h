@@ -160,6 +160,7 @@ struct owl_server {
     struct owl_replays *replays; /* what their event streams have said */
     atomic_uint n_streams;
     struct owl_http *http;
+    struct owl_cors *cors;
     struct owl_address *addresses;
     struct owl_stdio_peer *stdio; /* server/stdio.c; at most one */
     int stdio_in, stdio_out;      /* -1: none */
@@ -205,6 +206,19 @@ OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 
 /* ---- http.c ---- */
 extern const struct owl_http_ops owl_http_front_ops;
+
+/* ---- cors.c ---- */
+struct owl_cors;
+/* From a list of origins, or "*", by commas; an empty or absent one allows none. @errors OWL_EINVAL
+ * (says what is wrong and how it is written), OWL_ENOMEM. */
+OWL_NODISCARD int owl_cors_new(owl_str origins, struct owl_cors **ret, owl_error *reterr);
+void owl_cors_free(struct owl_cors *c);
+/* Whether pages of @p origin may use the server. The header lines are for every answer to it; they
+ * live as long as @p c. */
+bool owl_cors_lines(const struct owl_cors *c, owl_str origin, owl_str *ret_lines);
+/* Answers an OPTIONS request by which a browser asks whether an allowed origin may send another;
+ * false if it asks nothing. */
+bool owl_cors_preflight(struct owl_http_req *req);
 
 /* ---- sse.c ---- */
 /* GET /mcp/sse: open the stream of a new peer. */
