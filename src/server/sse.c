@@ -112,10 +112,10 @@ static int peer_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
     return rc == -OWL_ELIMIT ? 0 : rc; /* a reader that is too slow is dropped: `gone` follows */
 }
 
-/* An answer that cannot be told would be waited for in vain: without memory the stream ends. */
+/* An answer that was lost would be waited for in vain: without memory for it the stream ends. */
 static void peer_answer(struct peer *p, owl_str message)
 {
-    if (message.n && write_event(p, "message", message) == -OWL_ENOMEM)
+    if (!message.n || write_event(p, "message", message) == -OWL_ENOMEM)
         p->leaving = true;
 }
 
@@ -123,8 +123,8 @@ static void peer_respond(struct owl_sink *sink, struct owl_call *c, owl_str mess
 {
     struct peer *p = OWL_CONTAINER(sink, struct peer, front.sink);
     (void)c;
-    (void)status;
-    peer_answer(p, message);
+    if (message.n || status != 202) /* otherwise there is none: it was cancelled */
+        peer_answer(p, message);
     peer_release(p);
 }
 
