@@ -1,7 +1,9 @@
 // client.cjs - what a program built on an official SDK does first: connect, list, call, read, get.
+// Over the old HTTP+SSE it is also asked something, and hears of a change.
 //
 // usage: node client.cjs v1|v2 legacy|auto|modern URL | unix:PATH | COMMAND ARGUMENTS...
 //
+// A URL that ends in /sse is that of the old transport.
 // The packages are those of the folder OWLCLAW_CLIENTS. Prints what it saw as one line of JSON.
 'use strict';
 
@@ -16,7 +18,7 @@ const [sdk, era, target, ...args] = process.argv.slice(2);
 function parts() {
     if (sdk === 'v1') {
         const base = '@modelcontextprotocol/sdk/client/';
-        const files = ['index.js', 'streamableHttp.js', 'stdio.js'];
+        const files = ['index.js', 'streamableHttp.js', 'stdio.js', 'sse.js'];
         return Object.assign({}, ...files.map((file) => load(base + file)));
     }
     const base = '@modelcontextprotocol/client';
@@ -39,20 +41,40 @@ function fetchThrough(socketPath) {
     });
 }
 
-function transportTo(place, { StreamableHTTPClientTransport, StdioClientTransport }) {
-    if (place.startsWith('http'))
-        return new StreamableHTTPClientTransport(new URL(place));
-    if (!place.startsWith('unix:'))
-        return new StdioClientTransport({ command: place, args });
-    const fetch = fetchThrough(place.slice('unix:'.length));
+const old = target.endsWith('/sse');
+
+function transportTo({ SSEClientTransport, StreamableHTTPClientTransport, StdioClientTransport }) {
+    if (old)
+        return new SSEClientTransport(new URL(target));
+    if (target.startsWith('http'))
+        return new StreamableHTTPClientTransport(new URL(target));
+    if (!target.startsWith('unix:'))
+        return new StdioClientTransport({ command: target, args });
+    const fetch = fetchThrough(target.slice('unix:'.length));
     return new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), { fetch });
+}
+
+// What the server says first: a question and a change of the list of tools.
+async function listen(client, call) {
+    const { ElicitRequestSchema, ToolListChangedNotificationSchema } =
+        load('@modelcontextprotocol/sdk/types.js');
+    const changed = new Promise((done) => client.setNotificationHandler(
+        ToolListChangedNotificationSchema, () => done(true)));
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => (
+        { action: 'accept', content: { username: params.message, email: 'owl@example.com' } }));
+    const elicited = (await call('test_elicitation', { message: 'Who?' })).content[0].text;
+    await call('test_trigger_tool_change', {});
+    return { elicited, changed: await changed };
 }
 
 async function main() {
     const { Client, ...transports } = parts();
     const mode = era === 'modern' ? { pin: '2026-07-28' } : era;
-    const client = new Client({ name: 'e2e', version: '1' }, { versionNegotiation: { mode } });
-    await client.connect(transportTo(target, transports));
+    const capabilities = old ? { elicitation: {} } : {};
+    const client = new Client({ name: 'e2e', version: '1' },
+        { versionNegotiation: { mode }, capabilities });
+    const transport = transportTo(transports);
+    await client.connect(transport);
 
     const message = 'h\u00e9llo "owl" \u{1f989}\n';
     const progress = [];
@@ -74,6 +96,7 @@ async function main() {
     await call('test_tool_with_progress', {}, { onprogress: (p) => progress.push(p.progress) });
     seen.progress = progress;
     seen.unknown = await call('no_such_tool', {}).then(() => null, (error) => error.code);
+    Object.assign(seen, old ? await listen(client, call) : {});
     await client.close();
     console.log(JSON.stringify(seen));
 }

@@ -84,3 +84,4 @@ def sdk_works(version, era, what, *target):
     equal(seen["prompt"], "Prompt with arguments: arg1='a', arg2='b'", what)
     equal(seen["progress"], [0, 50, 100], what)
     equal(seen["unknown"], -32602, what)
+    return seen

@@ -48,21 +48,28 @@ def targets():
     yield "stdio", [SERVER, "--stdio"]
 
 
-def sdk(version, era):
-    for transport, target in targets():
-        sdk_works(version, era, transport, *target)
+def old_target():
+    yield "sse", [f"http://127.0.0.1:{server().port}/mcp/sse"]
 
 
-def inspector(era):
+def sdk(version, era, reached=targets):
+    for transport, target in reached():
+        seen = sdk_works(version, era, transport, *target)
+        if transport == "sse":
+            contains(seen["elicited"], '"username":"Who?"', transport)
+            equal(seen["changed"], True, transport)
+
+
+def inspector(era, reached=targets):
     need_clients()
     package = CLIENTS / "node_modules/@modelcontextprotocol/inspector"
     program = package / "clients/launcher/build/index.js"
-    for transport, target in targets():
+    for transport, target in reached():
         def ask(*options):
             done = run([NODE, program, "--cli", "--protocol-era", era, "--format", "json", "-q",
                         *options, "--", *target] if transport == "stdio" else
-                       [NODE, program, "--cli", *target, "--transport", "http", "--protocol-era",
-                        era, "--format", "json", "-q", *options])
+                       [NODE, program, "--cli", *target, "--transport", transport,
+                        "--protocol-era", era, "--format", "json", "-q", *options])
             equal(done.returncode, 0, f"{era}, {transport}: {done.stdout}{done.stderr}")
             answer = json.loads(done.stdout)
             return answer.get("result", answer)
@@ -79,6 +86,14 @@ if VARIANT == "normal":
     @test(timeout=60)
     def sdk_v1_works():
         sdk("v1", "legacy")
+
+    @test("OR-3.4 OR-3.5 mcp:L9", timeout=60)
+    def sdk_v1_works_over_the_old_transport():
+        sdk("v1", "legacy", old_target)
+
+    @test("OR-3.4", timeout=60)
+    def inspector_works_over_the_old_transport():
+        inspector("legacy", old_target)
 
     @test(timeout=60)
     def sdk_v2_works_legacy():
