@@ -6,23 +6,43 @@ import base64
 from client import *
 
 
-class Modern:
-    """The same face as a legacy session has."""
-    request = staticmethod(modern)
+class Client:
+    """The same face for both eras and every transport."""
 
-    @staticmethod
-    def call(tool, arguments=None):
-        return call(tool, arguments or {})
+    def __init__(self, send, with_headers=False):
+        self.send = send
+        self.with_headers = with_headers
+
+    def request(self, method, params=None, headers=None):
+        more = {"headers": headers} if headers and self.with_headers else {}
+        return self.send(method, params, **more)
+
+    def call(self, tool, arguments=None):
+        return self.request("tools/call", {"name": tool, "arguments": arguments or {}})
+
+
+def clients():
+    yield "legacy, HTTP", Client(session().request, with_headers=True)
+    yield "modern, HTTP", Client(modern, with_headers=True)
+    with Sse(version=LEGACY) as s:
+        yield "legacy, old SSE", Client(s.request)
+    with Sse() as s:
+        yield "modern, old SSE", Client(s.modern)
+    with Stdio() as s:
+        s.initialize()
+        yield "legacy, stdio", Client(s.request)
+    with Stdio() as s:
+        yield "modern, stdio", Client(s.modern)
 
 
 def both(function):
-    """Runs a test against a legacy session and with modern requests."""
+    """Runs a test in both eras, over every transport."""
     def run():
-        for era, client in (("legacy", session()), ("modern", Modern)):
+        for what, client in clients():
             try:
                 function(client)
             except Failure as error:
-                raise Failure(f"{era}: {error}") from None
+                raise Failure(f"{what}: {error}") from None
     run.__name__ = function.__name__
     return run
 
@@ -155,21 +175,24 @@ def a_tool_may_answer_with_an_error_of_its_own(client):
 def unknown_tools_and_malformed_calls_are_invalid_params(client):
     for params in ({"name": "no_such_tool"}, {"name": ""}, {}, {"name": 7}, {"name": None},
                    {"name": "echo", "arguments": []}, {"name": "echo", "arguments": "x"}):
-        headers = {"headers": {"Mcp-Name": params["name"]}} if params.get("name") else {}
-        reply = client.request("tools/call", params, **headers)
+        headers = {"Mcp-Name": params["name"]} if params.get("name") else None
+        reply = client.request("tools/call", params, headers)
         equal(reply.error["code"], -32602, show(params))
 
 
 @test("OD-7.3.6 OD-7.2.8")
 @both
 def a_tool_that_takes_too_long_is_stopped(client):
-    before, started = counters()["cancelled"], time.monotonic()
+    def cancelled():
+        return json.loads(client.call("test_counters").text)["cancelled"]
+
+    before, started = cancelled(), time.monotonic()
     reply = client.call("test_timeout")
     check(time.monotonic() - started < seconds(3), "the answer took too long")
     equal(reply.result["isError"], True)
     error = reply.result["_meta"]["owlclaw/error"]
     equal((error["code"], error["retryable"]), (-32004, True))
-    eventually(lambda: counters()["cancelled"] == before + 1, "the handler is told")
+    eventually(lambda: cancelled() == before + 1, "the handler is told")
 
 
 @test("OR-5.7")
@@ -390,7 +413,7 @@ def many_calls_at_once_are_all_answered():
         tool = ("echo", "test_sleep", "test_later", "test_simple_text")[i % 4]
         arguments = {"echo": {"message": f"m{i}"}, "test_sleep": {"ms": i % 40}}.get(tool, {})
         expected = {"echo": f"m{i}", "test_sleep": f"slept {i % 40} ms"}.get(tool)
-        client = sessions[i % len(sessions)] if i % 3 else Modern
+        client = sessions[i % len(sessions)] if i % 3 else Client(modern)
         text = client.call(tool, arguments).text
         check(expected is None or text == expected, f"call {i} got {text!r}")
 

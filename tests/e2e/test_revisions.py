@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every legacy revision, over HTTP and stdio, on one server; what differs between them."""
+"""Every revision over HTTP, stdio and the old HTTP+SSE; what differs between them."""
 
 from client import *
 
@@ -7,8 +7,10 @@ OLD = ("2024-11-05", "2025-03-26", "2025-06-18")
 
 
 def sessions(version):
-    """The same client over both transports."""
+    """The same client over each transport."""
     yield Session(version=version)
+    with Sse(version=version) as s:
+        yield s
     with Stdio("--stdio") as s:
         s.initialize(version)
         yield s
@@ -25,6 +27,83 @@ def post_batch(s, *messages):
         reply = connection.response()
     body = json.loads(reply.body) if reply.body else []
     return reply.status, {m["id"]: m for m in body} if isinstance(body, list) else body
+
+
+LISTEN = {"notifications": {"toolsListChanged": True, "resourceSubscriptions": [
+    "test://watched-resource"]}}
+
+
+def peers(version):
+    """A client of each transport: how it sends a request, and how it hears of what it did not ask
+    for."""
+    if version == MODERN:
+        with listen(LISTEN["notifications"]) as stream:
+            stream.next()
+            yield "HTTP", modern, stream.next
+    else:
+        s = Session(version=version)
+        with get_stream(s) as stream:
+            yield "HTTP", s.request, stream.next
+    for name, client in ("old SSE", Sse()), ("stdio", Stdio()):
+        with client as s:
+            if version == MODERN:
+                s.send(modern_request("subscriptions/listen", LISTEN)[1])
+                equal(s.read()["method"], "notifications/subscriptions/acknowledged")
+            else:
+                s.initialize(version)
+            yield name, s.modern if version == MODERN else s.request, s.read
+
+
+def heard(reply, hear, method):
+    """The notification, which may have come before the reply or comes after it."""
+    for message in reply.notifications:
+        if message["method"] == method:
+            return message
+    while (message := hear())["method"] != method:
+        pass
+    return message
+
+
+def use_everything(version, request, hear):
+    contains([t["name"] for t in request("tools/list").result["tools"]], "echo")
+    arguments = {"name": "echo", "arguments": {"message": version}}
+    equal(request("tools/call", arguments).text, version)
+    meta = {"meta": {"progressToken": "p"}} if version == MODERN else {}
+    params = {"name": "test_tool_with_progress"}
+    reply = request("tools/call", params if meta else dict(params, _meta={"progressToken": "p"}),
+                    **meta)
+    told = [m for m in reply.notifications if m["method"] == "notifications/progress"]
+    equal([m["params"]["progress"] for m in told], [0, 50, 100])
+    contains([r["uri"] for r in request("resources/list").result["resources"]],
+             "test://static-text")
+    text = request("resources/read", {"uri": "test://static-text"}).result["contents"][0]["text"]
+    contains(text, "static text")
+    check(request("resources/templates/list").result["resourceTemplates"], "no templates")
+    contains([p["name"] for p in request("prompts/list").result["prompts"]], "test_simple_prompt")
+    check(request("prompts/get", {"name": "test_simple_prompt"}).result["messages"], "no prompt")
+    ref = {"type": "ref/prompt", "name": "test_prompt_with_arguments"}
+    argument = {"name": "arg1", "value": ""}
+    contains(request("completion/complete", {"ref": ref, "argument": argument}).result,
+             "completion")
+    if version != MODERN:
+        equal(request("ping").result, {})
+        equal(request("logging/setLevel", {"level": "error"}).result, {})
+        equal(request("resources/subscribe", {"uri": "test://watched-resource"}).result, {})
+    reply = request("tools/call", {"name": "test_touch_resource"})
+    equal(heard(reply, hear, "notifications/resources/updated")["params"]["uri"],
+          "test://watched-resource")
+    reply = request("tools/call", {"name": "test_trigger_tool_change"})
+    heard(reply, hear, "notifications/tools/list_changed")
+
+
+@test("OR-1.3 OR-3.5")
+def every_revision_does_everything_over_every_transport():
+    for version in (*OLD, LEGACY, MODERN):
+        for transport, request, hear in peers(version):
+            try:
+                use_everything(version, request, hear)
+            except Failure as error:
+                raise Failure(f"{version}, {transport}: {error}") from None
 
 
 @test("OR-1.3")

@@ -256,6 +256,21 @@ def questions_are_asked_and_answered():
 
 
 @test()
+def a_modern_client_comes_back_with_its_answers():
+    with Sse() as s:
+        caps = {"caps": {"elicitation": {"form": {}}}}
+        params = {"name": "test_elicitation", "arguments": {"message": "Who?"}}
+        first = s.modern("tools/call", params, **caps).result
+        equal(first["resultType"], "input_required")
+        key, question = first["inputRequests"].popitem()
+        equal(question["method"], "elicitation/create")
+        answers = {key: {"action": "accept", "content": {"username": "u", "email": "e"}}}
+        reply = s.modern("tools/call", dict(params, inputResponses=answers,
+                                            requestState=first["requestState"]), **caps)
+        contains(reply.text, '"username":"u"')
+
+
+@test()
 def nobody_answers_for_another():
     with Sse(version=LEGACY, caps={"elicitation": {}}) as s, Sse(version=LEGACY) as other:
         s.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params":
