@@ -198,7 +198,7 @@ def refused(connect):
 
 @test()
 def a_peer_may_have_so_many_connections():
-    with on_unix("--max-per-peer", "3") as s, contextlib.ExitStack() as stack:
+    with on_unix("--limit", "connections_per_peer=3") as s, contextlib.ExitStack() as stack:
         mine = [stack.enter_context(through_tcp(s.port)) for _ in range(3)]
         for c in mine * 2:
             echoes(c)
@@ -231,7 +231,7 @@ def places_come_back_however_connections_end():
     slow = modern_request("tools/call", {"name": "test_sleep", "arguments": {"ms": 20000}})
     endings = [b"", b"GET / HTTP/1.1\r\n", b"nonsense\r\n\r\n",
                encode("POST", "/mcp", slow[0], slow[1])]
-    with Server("--max-per-peer", "2") as s:
+    with Server("--limit", "connections_per_peer=2") as s:
         for round_number in range(40):
             with through_tcp(s.port) as c:
                 c.send(endings[round_number % len(endings)])
@@ -249,7 +249,7 @@ def places_come_back_however_connections_end():
 
 @test()
 def trusted_proxies_and_by_default_this_machine_are_not_limited():
-    for options, n in ((("--max-per-peer", "2", "--trusted-proxies", "127.0.0.0/8"), 20),
+    for options, n in ((("--limit", "connections_per_peer=2", "--trusted-proxies", "127.0.0.0/8"), 20),
                        ((), 300)):
         with Server(*options) as s, contextlib.ExitStack() as stack:
             for c in [stack.enter_context(through_tcp(s.port)) for _ in range(n)]:
