@@ -38,8 +38,8 @@ static int set_up(owl_server **ret_server, const struct options *o, owl_error *r
     options.log_level = OWL_LEVEL_WARNING;
 
     int (*const parts[])(owl_server *, owl_error *) = {
-        add_content_tools, add_runtime_tools, add_asking_tools,
-        add_task_tools,    add_resources,     add_prompts,
+        add_content_tools, add_runtime_tools, add_asking_tools, add_task_tools,
+        add_resources,     add_prompts,       add_skills,
     };
     int rc = owl_server_new(&options, ret_server, reterr);
     for (size_t i = 0; rc == 0 && i < COUNT_OF(parts); i++)

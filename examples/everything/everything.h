@@ -10,6 +10,7 @@ int add_task_tools(owl_server *server, owl_error *reterr);
 int add_asking_tools(owl_server *server, owl_error *reterr);
 int add_resources(owl_server *server, owl_error *reterr);
 int add_prompts(owl_server *server, owl_error *reterr);
+int add_skills(owl_server *server, owl_error *reterr);
 
 int add_tools(owl_server *server, const owl_tool *tools, size_t n, owl_error *reterr);
 
