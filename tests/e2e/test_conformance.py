@@ -5,31 +5,20 @@ The suite must pass but for the scenarios of tests/conformance/expected.txt."""
 
 from others import *
 
+import suite
+
 SERVER = BUILD / "examples/everything-server"
 
 
-def expected_failures(revision):
-    lines = (ROOT / "tests/conformance/expected.txt").read_text().splitlines()
-    rows = [line.split() for line in lines if line and not line.startswith("#")]
-    return {scenario for r, scenario in rows if r == revision}
-
-
-def conformance(revision):
+def conformance(what):
     need_suite()
     url = f"http://127.0.0.1:{server().port}/mcp"
-    with tempfile.TemporaryDirectory(prefix="owlclaw-conformance-") as out:
-        done = run([RUNNER / "yardstick.sh", "server", url], timeout=100, OUT=out, REVS=revision)
-    scenarios = re.search(r"(\d+) scenarios", done.stdout)
-    check(scenarios and int(scenarios.group(1)) >= 30, f"the suite did not run: {done.stdout}")
-    failures = {}
-    for line in done.stdout.splitlines():
-        if match := re.match(r"  (?:FAILURE|WARNING|VACUOUS) ([a-z0-9-]+)", line):
-            failures.setdefault(match.group(1), []).append(line.strip())
-    expected = expected_failures(revision)
-    for scenario in sorted(failures.keys() - expected):
-        print("    " + "\n    ".join(failures[scenario]))
-    equal(sorted(failures.keys() - expected), [], "unexpected failures")
-    equal(sorted(expected - failures.keys()), [], "in expected.txt although they pass")
+    _, found = suite.measure(what, url, seconds(100))
+    expected = suite.expected(what)
+    for scenario in sorted(found.keys() - expected):
+        print("    " + "\n    ".join(found[scenario]))
+    equal(sorted(found.keys() - expected), [], "unexpected failures")
+    equal(sorted(expected - found.keys()), [], "in expected.txt although they pass")
 
 
 @test(timeout=110)
@@ -40,6 +29,11 @@ def the_suite_passes_at_2025_11_25():
 @test(timeout=110)
 def the_suite_passes_at_2026_07_28():
     conformance(MODERN)
+
+
+@test(timeout=110)
+def the_suite_passes_with_its_extensions():
+    conformance("all")
 
 
 def targets():
