@@ -134,7 +134,7 @@ OWL_API int owl_result_link(owl_call *call, const char *uri, const char *name,
 OWL_API int owl_result_block(owl_call *call, const char *json, size_t len);
 /** `structuredContent` of a tool. If no content was added, the same JSON is also sent as text. */
 OWL_API int owl_result_structured(owl_call *call, const char *json, size_t len);
-/** A member of the result's `_meta`; each key once (OWL_EEXISTS). */
+/** A member of the result's `_meta`, e.g. "com.example/colour"; each key once (OWL_EEXISTS). */
 OWL_API int owl_result_meta(owl_call *call, const char *key, const char *json, size_t len);
 /** Replaces all that was built by this JSON object, which is the whole result. */
 OWL_API int owl_result_raw(owl_call *call, const char *json, size_t len);

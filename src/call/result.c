@@ -338,7 +338,7 @@ int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
 {
     struct owl_result *r = &c->result;
     owl_str text;
-    int rc = key ? prove(json, len, 0, &text) : -OWL_EINVAL;
+    int rc = key && owl_mcp_key_valid(owl_str_of(key)) ? prove(json, len, 0, &text) : -OWL_EINVAL;
     if (rc != 0)
         return keep(r, rc);
     struct owl_buf quoted;

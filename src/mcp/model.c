@@ -148,6 +148,34 @@ int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, const struct owl_tape *t
     return 0;
 }
 
+static bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Letters and digits, and between them also @p inner. */
+static bool is_word(owl_str s, const char *inner)
+{
+    if (s.n == 0 || !is_alnum(s.p[0]) || !is_alnum(s.p[s.n - 1]))
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_alnum(s.p[i]) && (s.p[i] == '\0' || !strchr(inner, s.p[i])))
+            return false;
+    return true;
+}
+
+bool owl_mcp_key_valid(owl_str key)
+{
+    owl_str name = key, prefix, label;
+    if (key.n > 0 && memchr(key.p, '/', key.n)) {
+        OWL_IGNORE(owl_str_split(&name, '/', &prefix)); /* it is there */
+        while (owl_str_split(&prefix, '.', &label))
+            if (!is_word(label, "-") || (label.p[0] >= '0' && label.p[0] <= '9'))
+                return false;
+    }
+    return name.n == 0 || is_word(name, "-_.");
+}
+
 /* ---- client capabilities --------------------------------------------------------------------- */
 
 /* The value of the member @p key if it is an object, as every declared capability is. */

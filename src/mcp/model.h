@@ -74,6 +74,10 @@ struct owl_mcp_meta {
 OWL_NODISCARD int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, const struct owl_tape *tape,
                                     struct owl_mcp_meta *ret, owl_error *reterr);
 
+/* Whether a key of `_meta` has the form [prefix/]name: labels with dots between them, and a name that
+ * may be empty. The id of an extension has the same form, with a prefix. */
+bool owl_mcp_key_valid(owl_str key);
+
 /* Whether raw client capabilities (proved text or absent) declare @p name: "sampling",
  * "sampling.tools", "roots", "elicitation" (either mode), "elicitation.form" (also declared by
  * an empty elicitation object), "elicitation.url", "extensions.<id>" (the id may hold dots),

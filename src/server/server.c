@@ -399,7 +399,7 @@ int owl_server_add_method(owl_server *s, const owl_method_def *in, owl_error *re
 int owl_server_add_extension(owl_server *s, const char *id, const char *settings, owl_error *reterr)
 {
     owl_str text = owl_str_trim(owl_str_of(settings ? settings : "{}"));
-    if (!id || !strchr(id, '/') || !owl_utf8_valid(owl_str_of(id)))
+    if (!id || !strchr(id, '/') || !owl_mcp_key_valid(owl_str_of(id)))
         return owl_fail(reterr, OWL_EINVAL, "an extension id has the form vendor.prefix/name");
     if (owl_json_scan(text, 64, reterr) != 0 || text.p[0] != '{')
         return owl_fail(reterr, OWL_EINVAL, "the settings of %s are no JSON object", id);

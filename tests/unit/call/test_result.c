@@ -223,9 +223,9 @@ TEST(raw_replaces_all_and_its_meta_is_merged, "")
                                     "{\"k\": 1, \"l\": {}}, \"b\": null} ",
                                     OWL_NTS),
                      0);
-    assert_int_equal(owl_result_meta(&c, "m\"", " true", OWL_NTS), 0);
+    assert_int_equal(owl_result_meta(&c, "m", " true", OWL_NTS), 0);
     owl_str meta = owl_buf_str(&c.result.meta);
-    assert_true(owl_str_is(meta, "\"k\":1,\"l\":{},\"m\\\"\":true"));
+    assert_true(owl_str_is(meta, "\"k\":1,\"l\":{},\"m\":true"));
     closes_as(&c, "\"a\":[1,2],\"b\":null");
 }
 
@@ -336,6 +336,7 @@ TEST(required_arguments_must_not_be_null, "")
     REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_block(&c, NULL, 0));
     REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_structured(&c, NULL, OWL_NTS));
     REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_meta(&c, NULL, "1", OWL_NTS));
+    REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_meta(&c, "no key", "1", OWL_NTS));
     REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_meta(&c, "k", NULL, OWL_NTS));
     REFUSED(OWL_RESULT_RAW, -OWL_EINVAL, owl_result_raw(&c, NULL, OWL_NTS));
     REFUSED(OWL_RESULT_COMPLETION, -OWL_EINVAL, owl_result_completion(&c, NULL));

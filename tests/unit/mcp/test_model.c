@@ -164,6 +164,35 @@ TEST(meta_with_escapes_is_decoded, "")
     owl_arena_free(tiny);
 }
 
+/* mcp-wire 3, "_meta keys". */
+TEST(keys_of_meta_obey_their_grammar, "mcp:B8 mcp:B11")
+{
+    static const char *const good[] = {
+        "progressToken",
+        "a",
+        "7",
+        "a-b_c.d",
+        "com.example/colour",
+        "owlclaw/error",
+        "a.b.c/",
+        "io.modelcontextprotocol/serverInfo",
+        "x-1.y2/a.b",
+        "",
+    };
+    static const char *const bad[] = {
+        "a b",    "-a",   "a-",   ".a",   "a.",    "\"",    "\xc3\xbc", "/a",    ".a/b", "a./b",
+        "a..b/c", "1a/b", "a-/b", "-a/b", "a_b/c", "a/b/c", "a/-b",     "a/b c", "a /b",
+    };
+    for (size_t i = 0; i < OWL_COUNT(good); i++)
+        if (!owl_mcp_key_valid(owl_str_of(good[i])))
+            fail_msg("'%s' is refused", good[i]);
+    for (size_t i = 0; i < OWL_COUNT(bad); i++)
+        if (owl_mcp_key_valid(owl_str_of(bad[i])))
+            fail_msg("'%s' is taken", bad[i]);
+    assert_false(owl_mcp_key_valid((owl_str){"a\0b", 3}));
+    assert_true(owl_mcp_key_valid((owl_str){NULL, 0}));
+}
+
 /* ---- client capabilities --------------------------------------------------------------------- */
 
 static const struct {

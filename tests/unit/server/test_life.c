@@ -374,6 +374,7 @@ TEST(a_server_has_methods_and_extensions_of_its_own, "")
     assert_int_equal(owl_server_add_extension(s, "com.example/y", NULL, &e), 0);
     assert_int_equal(owl_server_add_extension(s, "com.example/x", "{}", &e), -OWL_EEXISTS);
     assert_int_equal(owl_server_add_extension(s, "noslash", "{}", &e), -OWL_EINVAL);
+    assert_int_equal(owl_server_add_extension(s, "no prefix/x", "{}", &e), -OWL_EINVAL);
     assert_int_equal(owl_server_add_extension(s, NULL, "{}", &e), -OWL_EINVAL);
     assert_int_equal(owl_server_add_extension(s, "a/b", "[]", &e), -OWL_EINVAL);
     assert_int_equal(owl_server_add_extension(s, "a/b", "", &e), -OWL_EINVAL);
