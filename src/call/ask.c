@@ -157,6 +157,18 @@ static int check_question(struct owl_call *c, const char *key, const owl_questio
     return -OWL_ECAPABILITY;
 }
 
+/* What the client must have declared for params of the handler's own. */
+static const char *capability_of(enum owl_ask_kind kind, owl_str params)
+{
+    if (kind == OWL_ASK_SAMPLING)
+        return owl_span_get(params, "tools").p || owl_span_get(params, "toolChoice").p
+                   ? "sampling.tools"
+                   : kinds[kind].capability;
+    if (kind == OWL_ASK_FORM && owl_span_str_eq(owl_span_get(params, "mode"), OWL_STR("url")))
+        return kinds[OWL_ASK_URL].capability;
+    return kinds[kind].capability;
+}
+
 static int put_question(struct owl_call *c, struct owl_ask *a, const owl_question *q)
 {
     struct owl_buf params;
@@ -166,6 +178,11 @@ static int put_question(struct owl_call *c, struct owl_ask *a, const owl_questio
         rc = params.rc;
     if (rc != 0)
         return rc;
+    const char *capability = capability_of(q->kind, owl_buf_str(&params));
+    if (!owl_call_client_can(c, capability)) {
+        c->missing_capability = capability;
+        return -OWL_ECAPABILITY;
+    }
     a->method = kinds[q->kind].method;
     a->kind = q->kind;
     a->params = owl_buf_str(&params);

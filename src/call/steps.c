@@ -192,6 +192,7 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
 {
     struct owl_mcp_result r = {.type = "complete",
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
+                               .per_user = c->asks != NULL, /* the user has answered */
                                .ttl_ms = c->host->list_ttl_ms};
     int rc = owl_result_close(&c->result, &r.members);
     if (rc != 0)
