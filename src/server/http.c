@@ -163,11 +163,12 @@ static void on_sse_post(struct owl_server *s, struct owl_http_req *req, const st
 
 typedef void route_fn(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
 
-static const struct endpoint {
+struct endpoint {
     owl_str path;
     const char *allow;
     route_fn *post, *get, *delete; /* NULL: not allowed */
-} endpoints[] = {
+};
+static const struct endpoint endpoints[] = {
     {{"/mcp", 4},
      "Allow: GET, POST, DELETE, OPTIONS\r\n",
      owl_front__post,
@@ -176,12 +177,25 @@ static const struct endpoint {
     {{"/mcp/sse", 8}, "Allow: GET, OPTIONS\r\n", NULL, on_sse_get, NULL},
     {{"/mcp/messages", 13}, "Allow: POST, OPTIONS\r\n", on_sse_post, NULL, NULL},
 };
+static const struct endpoint modern_endpoint = {
+    {"/mcp", 4}, "Allow: POST, OPTIONS\r\n", owl_front__post, NULL, NULL};
 
-static const struct endpoint *find_endpoint(owl_str path)
+/* All but POST is about sessions, which only legacy clients have. */
+static bool has_sessions(const struct owl_server *s)
 {
-    for (size_t i = 0; i < OWL_COUNT(endpoints); i++)
-        if (owl_str_eq(path, endpoints[i].path))
-            return &endpoints[i];
+    for (int rev = 0; rev < OWL_REV__MAX; rev++)
+        if ((s->revs & OWL_REV_BIT(rev)) && owl_rev_era((enum owl_rev)rev) == OWL_ERA_LEGACY)
+            return true;
+    return false;
+}
+
+static const struct endpoint *find_endpoint(const struct owl_server *s, owl_str path)
+{
+    bool legacy = has_sessions(s);
+    const struct endpoint *all = legacy ? endpoints : &modern_endpoint;
+    for (size_t i = 0; i < (legacy ? OWL_COUNT(endpoints) : 1); i++)
+        if (owl_str_eq(path, all[i].path))
+            return &all[i];
     return NULL;
 }
 
@@ -215,7 +229,7 @@ static void on_request(void *user, struct owl_http_req *req)
     struct owl_server *s = user;
     const struct owl_http_view *v = owl_http_view(req);
     struct owl_server_local *l = owl_server_local(s, owl_http_reactor(req));
-    const struct endpoint *e = find_endpoint(v->path);
+    const struct endpoint *e = find_endpoint(s, v->path);
     struct owl_heads h;
     owl_str lines;
     read_heads(v, &h);
