@@ -79,7 +79,7 @@ def a_session_is_asked_several_things():
         equal(a.result()["content"][0]["text"], "Alice and Tom")
 
 
-@test()
+@test("mcp:L10")
 def a_session_that_cannot_be_asked_is_told_so():
     for tool, arguments in (("test_elicitation", {"message": "x"}),
                             ("test_sampling", {"prompt": "x"})):
@@ -151,7 +151,7 @@ def again(tool, state, responses, caps=FORM, **params):
                                      requestState=state), caps=caps)
 
 
-@test()
+@test("mcp:S3 mcp:S10 mcp:S13")
 def a_modern_client_asks_again_with_the_answers():
     tool = "test_input_required_result_elicitation"
     r = required(call(tool, {}, caps=FORM), "user_name")
@@ -176,7 +176,7 @@ def rounds_remember_what_was_answered():
     equal(reply.text, "Alice and Tom")
 
 
-@test()
+@test("mcp:S12")
 def a_state_that_is_not_ours_is_refused():
     tool = "test_input_required_result_request_state"
     state = required(call(tool, {}, caps=FORM), "confirm")["requestState"]
@@ -189,7 +189,7 @@ def a_state_that_is_not_ours_is_refused():
     equal(again(tool, state, {"confirm": ACCEPT}).text, "state-ok")
 
 
-@test()
+@test("mcp:S11")
 def only_what_was_declared_is_asked():
     tool = "test_input_required_result_capabilities"
     required(call(tool, {}, caps={"sampling": {}}), "greeting")
@@ -210,7 +210,7 @@ def malformed_answers_are_not_taken():
               f"{show(responses)} was taken")
 
 
-@test()
+@test("mcp:S10")
 def prompts_ask_too():
     name = "test_input_required_result_prompt"
     r = required(modern("prompts/get", {"name": name}, caps=FORM), "user_context")

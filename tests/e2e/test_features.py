@@ -51,7 +51,7 @@ def content(reply):
     return reply.result["content"]
 
 
-@test("OR-1.4 OD-8.4.3")
+@test("OR-1.4 OD-8.4.3 mcp:S19")
 @both
 def tools_are_listed_in_the_order_of_their_registration(client):
     tools = client.request("tools/list").result["tools"]
@@ -170,7 +170,7 @@ def a_tool_may_answer_with_an_error_of_its_own(client):
     equal(error["data"]["colour"], "red")
 
 
-@test()
+@test("mcp:S23 mcp:S24")
 @both
 def unknown_tools_and_malformed_calls_are_invalid_params(client):
     for params in ({"name": "no_such_tool"}, {"name": ""}, {}, {"name": 7}, {"name": None},
@@ -233,7 +233,7 @@ def templates_are_listed(client):
     equal(templates[0]["mimeType"], "application/json")
 
 
-@test("OR-1.7 OR-7.1")
+@test("OR-1.7 OR-7.1 mcp:S24")
 @both
 def resources_are_read(client):
     def read(uri):
@@ -256,7 +256,7 @@ MISSING = ("test://nothing", "test://template//data", "test://template/1/2/data"
            "file:///etc/passwd", "test://static-text/", "TEST://static-text")
 
 
-@test("OR-7.2 OR-7.3")
+@test("OR-7.2 OR-7.3 mcp:S21 mcp:S24")
 def a_missing_resource_is_told_with_its_uri():
     s = session()
     for uri in MISSING:
@@ -315,7 +315,7 @@ def prompts_are_filled_in(client):
     equal([m["role"] for m in get("test_prompt_dialogue")["messages"]], ["user", "assistant"])
 
 
-@test()
+@test("mcp:S23")
 @both
 def a_prompt_without_what_it_needs_is_invalid(client):
     for params in ({"name": "no_such_prompt"}, {}, {"name": 1},
@@ -326,7 +326,7 @@ def a_prompt_without_what_it_needs_is_invalid(client):
         equal(client.request("prompts/get", params).error["code"], -32602, show(params))
 
 
-@test()
+@test("mcp:S28")
 @both
 def arguments_are_completed(client):
     def complete(ref, name, value, **context):

@@ -28,7 +28,7 @@ def raw(data):
             return None
 
 
-@test()
+@test("mcp:T3")
 def only_names_of_this_machine_are_answered():
     port = server().port
     for host in ("127.0.0.1", f"127.0.0.1:{port}", "localhost", f"localhost:{port}", "[::1]",
@@ -41,7 +41,7 @@ def only_names_of_this_machine_are_answered():
         check(400 <= status < 500, f"Host {host!r} is answered with {status}")
 
 
-@test()
+@test("mcp:T3")
 def only_origins_of_this_machine_are_answered():
     for origin in ("http://localhost", "http://localhost:3000", "https://127.0.0.1:1",
                    "http://[::1]:8080"):
@@ -59,7 +59,7 @@ def only_origins_of_this_machine_are_answered():
     equal(s.request("ping").result, {}, "the session is still there")
 
 
-@test("OR-1.9 OD-3.2.1.1")
+@test("OR-1.9 OD-3.2.1.1 mcp:B1")
 def malformed_json_is_a_parse_error():
     for body in (b"", b"{", b"nonsense", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\x00",
                  b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', b'{"a":1}}', b"[1,]", b"{'a':1}",
@@ -80,7 +80,7 @@ def a_parse_error_says_where():
     check(re.search(r"\b1[6-9]\b", message), f"no position in {message!r}")
 
 
-@test("OR-13.3 OD-3.2.1.2")
+@test("OR-13.3 OD-3.2.1.2 mcp:B1")
 def what_is_no_request_is_invalid():
     for message in ({}, {"jsonrpc": "2.0"}, {"jsonrpc": "1.0", "id": 1, "method": "ping"},
                     {"id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 1, "method": 5},

@@ -15,7 +15,7 @@ def initialize_answers_with_what_the_server_is():
     check("resultType" not in s.info, "resultType is a member of modern results only")
 
 
-@test("OD-3.2.2.4 OD-3.2.2.5 OD-3.2.2.6")
+@test("OD-3.2.2.4 OD-3.2.2.5 OD-3.2.2.6 mcp:L11")
 def initialize_declares_capabilities():
     caps = session().info["capabilities"]
     equal(caps["tools"], {"listChanged": True})
@@ -25,7 +25,7 @@ def initialize_declares_capabilities():
     equal(caps["logging"], {})
 
 
-@test()
+@test("mcp:L1")
 def negotiation_never_fails_and_never_answers_a_modern_revision():
     equal(session(version=LEGACY).version, LEGACY)
     for asked in (MODERN, "2099-01-01", "nonsense", "", "1.0.0-\u00fc", "2025-11-25 "):
@@ -41,7 +41,7 @@ def initialize_without_its_parameters_is_refused():
     check("mcp-session-id" not in s.request("initialize", {}).headers, "a refusal has a session")
 
 
-@test("CO-3.2.2 CO-3.2.3")
+@test("CO-3.2.2 CO-3.2.3 mcp:L2")
 def business_methods_wait_for_initialized():
     s = session(ready=False)
     for method in ("tools/list", "resources/list", "prompts/list", "logging/setLevel"):
@@ -64,7 +64,7 @@ def a_request_without_session_id_is_refused():
     equal(s.request("tools/list", {}).status, 400, "without any header")
 
 
-@test()
+@test("mcp:L4")
 def an_unknown_session_id_is_not_found():
     s = session()
     for wrong in ("0-" + "0" * 32, s.id[:-1] + "~", "x", "9999-" + "a" * 32, s.id + "0", "a" * 5000,
@@ -73,14 +73,14 @@ def an_unknown_session_id_is_not_found():
         equal(reply.status, 404, f"session {wrong[:40]!r}")
 
 
-@test()
+@test("mcp:L4")
 def session_ids_are_unguessable_and_different():
     ids = {session(ready=False).id for _ in range(20)}
     equal(len(ids), 20)
     check(all(len(i) >= 32 for i in ids), f"short ids: {ids}")
 
 
-@test("CO-3.1.4")
+@test("CO-3.1.4 mcp:L4")
 def a_deleted_session_is_gone():
     s = session()
     check(s.delete().status in (200, 202, 204), "DELETE is refused")
@@ -105,7 +105,7 @@ def delete_ends_the_stream_and_nothing_else():
         quiet.quiet(0.2)
 
 
-@test()
+@test("mcp:L5")
 def a_wrong_version_header_is_refused():
     s = session()
     reply = s.request("tools/list", headers={"MCP-Protocol-Version": "2099-12-31"})
@@ -115,7 +115,7 @@ def a_wrong_version_header_is_refused():
           "without the header the session says the version")
 
 
-@test()
+@test("mcp:B2 mcp:B9 mcp:T4")
 def notifications_and_responses_get_202_without_a_body():
     s = session()
     for message in ({"method": "notifications/initialized"},
@@ -129,7 +129,7 @@ def notifications_and_responses_get_202_without_a_body():
         equal((reply.status, reply.messages), (202, []), show(message))
 
 
-@test("CO-3.1.1a CO-3.1.1b")
+@test("CO-3.1.1a CO-3.1.1b mcp:T11")
 def a_batch_is_refused():
     s = session()
     for batch in ([s.message("ping")], [s.message("ping"), s.message("tools/list")], []):
@@ -149,14 +149,14 @@ def unknown_methods_are_told_apart():
         equal(reply.status, 200, f"status of {method!r}")
 
 
-@test("OR-1.10")
+@test("OR-1.10 mcp:B1 mcp:B3")
 def ids_come_back_as_they_were_sent():
     s = session()
     for request_id in (0, -5, 2**53, 2**62, "", "1", "a\"b\\c\n\u00fc\U0001f989", "x" * 250):
         s.request("ping", request_id=request_id)
 
 
-@test("CO-3.1.2")
+@test("CO-3.1.2 mcp:L6")
 def get_opens_one_stream_a_session():
     s = session()
     with get_stream(s) as stream:
@@ -177,7 +177,7 @@ def get_is_checked_like_any_request():
         check(status in (400, 405, 406), f"no event stream accepted: {status}")
 
 
-@test()
+@test("mcp:T10")
 def modern_requests_and_two_sessions_share_a_port_without_cross_talk():
     a, b = session(caps={"sampling": {}}), session()
     b.request("logging/setLevel", {"level": "emergency"})

@@ -4,7 +4,7 @@
 from client import *
 
 
-@test()
+@test("mcp:S1")
 def discover_says_what_the_server_can():
     reply = modern("server/discover")
     equal(reply.status, 200)
@@ -24,12 +24,12 @@ def discover_says_what_the_server_can():
     check("mcp-session-id" not in reply.headers, "modern requests have no session")
 
 
-@test()
+@test("mcp:S5")
 def client_info_is_optional():
     equal(modern("server/discover", meta={META + "clientInfo": None}).status, 200)
 
 
-@test()
+@test("mcp:S2 mcp:S3")
 def every_result_has_its_type_and_lists_their_cache_hints():
     cacheable = [("tools/list", {}), ("resources/list", {}), ("resources/templates/list", {}),
                  ("prompts/list", {}), ("resources/read", {"uri": "test://static-text"})]
@@ -44,7 +44,7 @@ def every_result_has_its_type_and_lists_their_cache_hints():
         check("ttlMs" not in reply.result, "a call is not cacheable")
 
 
-@test()
+@test("mcp:S4")
 def missing_meta_members_are_invalid_params():
     for meta in ({META + "protocolVersion": None}, {META + "clientCapabilities": None},
                  {META + "clientCapabilities": "all"}):
@@ -61,7 +61,7 @@ def missing_meta_members_are_invalid_params():
             equal((reply.status, reply.error["code"]), (400, -32602), show(params))
 
 
-@test()
+@test("mcp:S6")
 def an_unknown_version_is_refused_with_those_that_are_served():
     version = "v999.0.0"
     reply = modern("server/discover", meta={META + "protocolVersion": version},
@@ -89,7 +89,7 @@ def an_unknown_version_header_without_meta_is_refused():
         equal((reply.status, reply.error["code"]), (400, -32022))
 
 
-@test()
+@test("mcp:T5")
 def headers_must_say_what_the_body_says():
     name = {"name": "test_simple_text"}
     for what, method, params, headers in (
@@ -114,7 +114,7 @@ def headers_must_say_what_the_body_says():
     equal((reply.status, reply.error["code"]), (400, -32020), "mismatch outranks unsupported")
 
 
-@test()
+@test("mcp:T5 mcp:T9")
 def headers_are_read_as_http_reads_them():
     name = {"name": "test_simple_text"}
     for what, headers in (
@@ -129,7 +129,7 @@ def headers_are_read_as_http_reads_them():
         check("mcp-session-id" not in reply.headers, "the session id is echoed")
 
 
-@test()
+@test("mcp:T5")
 def names_that_no_header_can_hold_travel_in_base64():
     uri = "test://template/\u4e16 \u754c/data"
     reply = modern("resources/read", {"uri": uri}, headers={
@@ -137,7 +137,7 @@ def names_that_no_header_can_hold_travel_in_base64():
     check(reply.status == 200 or reply.error["code"] != -32020, "the header was not understood")
 
 
-@test()
+@test("mcp:T6")
 def argument_headers_mirror_their_arguments():
     def region(value, header):
         headers = {} if header is None else {"Mcp-Param-Region": header}
@@ -165,7 +165,7 @@ def argument_headers_mirror_their_arguments():
     equal(region(7, "Hello").status, 200, "an argument of another type is for the tool")
 
 
-@test()
+@test("mcp:T6")
 def headers_mirror_arguments_within_arguments():
     def zone(arguments, headers):
         return call("test_header_region", arguments, headers=headers)
@@ -188,7 +188,7 @@ def headers_mirror_arguments_within_arguments():
         equal((reply.status, reply.error["code"]), (400, -32020), f"{arguments} with {headers}")
 
 
-@test()
+@test("mcp:S8")
 def removed_and_unknown_methods_are_not_found():
     for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe",
                    "resources/unsubscribe", "unknown/method", "tools/list/", "tasks/list",
@@ -197,7 +197,7 @@ def removed_and_unknown_methods_are_not_found():
         equal((reply.status, reply.error["code"]), (404, -32601), method)
 
 
-@test()
+@test("mcp:S7")
 def an_undeclared_capability_is_named():
     reply = call("test_missing_capability", {})
     equal((reply.status, reply.error["code"]), (400, -32021))
@@ -206,14 +206,14 @@ def an_undeclared_capability_is_named():
           "The client can sample.")
 
 
-@test()
+@test("mcp:S7")
 def nothing_is_remembered_between_requests_of_a_connection():
     with Connection() as c:
         call("test_missing_capability", {}, caps={"sampling": {}}, connection=c)
         equal(call("test_missing_capability", {}, connection=c).error["code"], -32021)
 
 
-@test()
+@test("mcp:T7")
 def a_body_is_one_request_or_notification():
     headers, message = modern_request("server/discover")
     for body in ([message], [], {"jsonrpc": "2.0", "id": 5, "result": {}}):
@@ -224,7 +224,7 @@ def a_body_is_one_request_or_notification():
             equal(reply.error["code"], -32600, show(body))
 
 
-@test()
+@test("mcp:B2 mcp:T4")
 def a_notification_gets_202_and_cancels_nothing():
     before = counters()["cancelled"]
     headers, message = modern_request("tools/call", {"name": "test_sleep",

@@ -106,7 +106,7 @@ def every_revision_does_everything_over_every_transport():
                 raise Failure(f"{version}, {transport}: {error}") from None
 
 
-@test("OR-1.3")
+@test("OR-1.3 mcp:L1")
 def each_revision_is_negotiated_and_served():
     for version in (*OLD, LEGACY):
         for s in sessions(version):
@@ -153,7 +153,7 @@ def blocks_that_a_revision_lacks_become_text():
             equal(tool(s, "test_audio_content").result["content"][0]["type"], kind)
 
 
-@test("OR-13.4")
+@test("OR-13.4 mcp:L3 mcp:T11")
 def batches_are_answered_where_the_revision_has_them():
     for version in ("2024-11-05", "2025-03-26", "1.0"):
         s = Session(version=version)
@@ -184,7 +184,7 @@ def white_space_before_a_message_does_not_matter():
         equal([m["id"] for m in got] if isinstance(got, list) else got["id"], answers)
 
 
-@test()
+@test("mcp:L3")
 def a_batch_of_notifications_is_only_accepted():
     s = Session(version="2025-03-26")
     note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
@@ -212,7 +212,7 @@ def a_client_that_hangs_up_during_a_batch_harms_nobody():
     equal(tool(s, "echo", message="still here").text, "still here")
 
 
-@test()
+@test("mcp:T11")
 def batches_are_refused_by_later_revisions():
     for version in ("2025-06-18", LEGACY):
         s = Session(version=version)
@@ -224,7 +224,7 @@ def batches_are_refused_by_later_revisions():
             equal(p.read()["error"]["code"], -32600)
 
 
-@test()
+@test("mcp:L3")
 def initialize_is_refused_within_a_batch():
     s = Session(version="2025-03-26")
     inner = s.message("initialize", initialize_params("2025-03-26", None), "i")

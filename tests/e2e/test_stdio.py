@@ -12,7 +12,7 @@ def wait_for_sleeper(s):
     eventually(lambda: json.loads(s.call("test_counters").text)["sleeping"] == 1, "the call runs")
 
 
-@test("OR-2.2 OR-2.3 CO-3.3.1 CO-3.3.2 OD-8.4.1")
+@test("OR-2.2 OR-2.3 CO-3.3.1 CO-3.3.2 OD-8.4.1 mcp:T1")
 def messages_are_lines():
     with Stdio() as s:
         r = s.initialize().result
@@ -35,7 +35,7 @@ def modern_requests_need_no_handshake():
         equal(json.loads(reply.text)["revision"], LEGACY)
 
 
-@test()
+@test("mcp:S4 mcp:S6 mcp:S7 mcp:S8")
 def modern_requests_are_checked():
     with Stdio() as s:
         for method, more, code in (
@@ -48,7 +48,7 @@ def modern_requests_are_checked():
         equal((error["code"], error["data"]["requiredCapabilities"]), (-32021, {"sampling": {}}))
 
 
-@test()
+@test("mcp:L2")
 def the_lifecycle_is_kept():
     with Stdio() as s:
         equal(s.request("ping").result, {}, "ping before initialize")
@@ -145,7 +145,7 @@ def batches_are_accepted_before_a_newer_version_is_agreed():
         equal((message["error"]["code"], message["id"]), (-32600, None), "after the negotiation")
 
 
-@test("OR-2.4 OD-3.1.1.1")
+@test("OR-2.4 OD-3.1.1.1 mcp:T1")
 def standard_output_is_for_messages_only():
     with Stdio() as s:
         for _ in range(3):
@@ -284,7 +284,7 @@ def progress_and_log_come_before_the_result():
         equal(len(reply.notifications), 3)
 
 
-@test()
+@test("mcp:B9 mcp:S18")
 def calls_are_cancelled_by_notification():
     with Stdio() as s:
         s.initialize()
@@ -319,7 +319,7 @@ def a_legacy_client_is_told_of_changes_and_updates():
             equal(told.get("params") or None, params)
 
 
-@test()
+@test("mcp:S15 mcp:S16")
 def a_modern_client_listens():
     with Stdio() as s:
         _, message = modern_request("subscriptions/listen", {"notifications": {

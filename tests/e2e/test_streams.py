@@ -15,7 +15,7 @@ def verify_progress(notifications, token):
     equal([p["message"] for p in params], ["working", "working", "done"])
 
 
-@test()
+@test("mcp:B10")
 def progress_comes_on_the_stream_of_its_call_before_the_result():
     s = session()
     for token in ("progress-1", 7, "", 0):
@@ -28,7 +28,7 @@ def progress_comes_on_the_stream_of_its_call_before_the_result():
         equal(reply.result["resultType"], "complete")
 
 
-@test()
+@test("mcp:B10")
 def progress_is_not_sent_unasked():
     s = session()
     for reply in (s.call("test_tool_with_progress"), call("test_tool_with_progress", {})):
@@ -36,7 +36,7 @@ def progress_is_not_sent_unasked():
         equal(reply.text, "Progress was reported.")
 
 
-@test()
+@test("mcp:T8")
 def progress_arrives_while_the_call_runs():
     headers, message = modern_request("tools/call", {"name": "test_tool_with_progress"},
                                       meta={"progressToken": "p"})
@@ -88,7 +88,7 @@ def a_bad_level_is_invalid():
     equal(reply.error["code"], -32602)
 
 
-@test()
+@test("mcp:S14")
 def a_modern_request_says_for_itself_what_it_wants_to_be_logged():
     equal(logged(call("test_logging_tool", {})), [])
     for i, level in enumerate(LEVELS):
@@ -99,7 +99,7 @@ def a_modern_request_says_for_itself_what_it_wants_to_be_logged():
     contains(data, {"disk": "full", "percent": 99})
 
 
-@test()
+@test("mcp:B9")
 def a_legacy_client_cancels_with_a_notification():
     s = session()
     before = counters()["cancelled"]
@@ -127,7 +127,7 @@ def a_legacy_client_cancels_with_a_notification():
     equal(s.request("ping").result, {}, "the session lives on")
 
 
-@test()
+@test("mcp:L8")
 def a_legacy_client_that_goes_away_cancels_nothing():
     s = session()
     before = counters()["cancelled"]
@@ -139,7 +139,7 @@ def a_legacy_client_that_goes_away_cancels_nothing():
     equal(counters()["cancelled"], before)
 
 
-@test()
+@test("mcp:S18")
 def a_modern_client_cancels_by_going_away():
     before = counters()["cancelled"]
     for meta in ({}, {"progressToken": 1}):
@@ -208,7 +208,7 @@ def acknowledged(stream, request_id, honoured):
                                      "notifications": honoured}})
 
 
-@test()
+@test("mcp:S15 mcp:S16")
 def a_listener_is_told_of_changed_lists():
     for request_id in ("listen-a", 4242):
         for wish, method, trigger in CHANGES:
@@ -226,7 +226,7 @@ def a_listener_is_told_of_changed_lists():
                 stream.quiet(0.1)
 
 
-@test()
+@test("mcp:S15 mcp:S16")
 def a_listener_is_told_of_updates():
     uris = ["test://watched-resource", "test://static-text"]
     with listen({"resourceSubscriptions": uris}) as stream, listen({}, "nothing") as quiet:

@@ -109,7 +109,7 @@ TEST(every_changed_character_is_noticed, "")
     owl_buf_done(&b);
 }
 
-TEST(every_changed_bit_is_noticed, "")
+TEST(every_changed_bit_is_noticed, "mcp:S12")
 {
     struct owl_buf b, raw, text;
     owl_buf_init(&b, SIZE_MAX);
@@ -149,7 +149,7 @@ TEST(cut_or_lengthened_notes_are_refused, "")
     owl_buf_done(&b);
 }
 
-TEST(a_note_is_bound_to_its_request, "")
+TEST(a_note_is_bound_to_its_request, "mcp:S12")
 {
     struct owl_buf b;
     owl_buf_init(&b, SIZE_MAX);
@@ -207,7 +207,7 @@ TEST(keys_are_made_from_secrets, "")
     owl_buf_done(&b);
 }
 
-TEST(notes_expire_and_say_so, "")
+TEST(notes_expire_and_say_so, "mcp:S12")
 {
     struct owl_buf b;
     owl_error err = {0};

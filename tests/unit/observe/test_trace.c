@@ -21,7 +21,7 @@ TEST(the_trace_of_a_traceparent_is_found, "")
     }
 }
 
-TEST(what_is_no_traceparent_is_refused, "")
+TEST(what_is_no_traceparent_is_refused, "mcp:B8")
 {
     static const char *const bad[] = {
         "",

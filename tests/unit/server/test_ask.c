@@ -224,7 +224,7 @@ TEST(a_session_that_refuses, "")
     server_end(s);
 }
 
-TEST(who_did_not_declare_a_capability_is_not_asked, "")
+TEST(who_did_not_declare_a_capability_is_not_asked, "mcp:S11 mcp:L10")
 {
     owl_server *s = asking(1, 0);
     server_start(s);
@@ -531,7 +531,7 @@ static int ask_async_unparked(owl_call *c, void *data)
     return 0;
 }
 
-TEST(prompts_and_resources_may_ask_others_may_not, "")
+TEST(prompts_and_resources_may_ask_others_may_not, "mcp:S10")
 {
     owl_server *s = server_new(1);
     owl_method_def own = {.size = sizeof own, .name = "own/method", .handler = may_not_ask};

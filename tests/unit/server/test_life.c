@@ -347,7 +347,7 @@ static int own(owl_call *c, void *data)
     return owl_result_raw(c, text, OWL_NTS);
 }
 
-TEST(a_server_has_methods_and_extensions_of_its_own, "")
+TEST(a_server_has_methods_and_extensions_of_its_own, "mcp:B11")
 {
     owl_server *s = server_with((owl_server_options){.reactors = 1, .list_ttl_ms = 77});
     owl_error e = {0};

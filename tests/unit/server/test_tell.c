@@ -24,7 +24,7 @@ static int progress_values(owl_call *c, void *data)
     return bad;
 }
 
-TEST(progress_is_told_in_order_and_only_if_it_grows, "OR-3.5")
+TEST(progress_is_told_in_order_and_only_if_it_grows, "OR-3.5 mcp:B10")
 {
     for (unsigned flags = 0; flags <= OWL_INLINE; flags++) {
         owl_server *s = serving(progress_values, flags);
@@ -75,7 +75,7 @@ static int report_from_threads(owl_call *c, void *data)
     return 0;
 }
 
-TEST(progress_of_several_threads_grows_and_ends_with_the_answer, "")
+TEST(progress_of_several_threads_grows_and_ends_with_the_answer, "mcp:B10")
 {
     owl_server *s = serving(report_from_threads, 0);
     server_start(s);
