@@ -149,7 +149,10 @@ void owl_http__await(struct owl_http__conn *c)
     c->wait = wait;
     if (wait == OWL_HTTP__WAIT_NONE)
         return;
-    c->deadline = owl_reactor_now(c->shard->reactor) + wait_ms(c, wait);
+    /* The loop's clock is as old as this turn, which may have been long: making a big answer is. */
+    uint64_t now = wait == OWL_HTTP__WAIT_FLUSH ? uv_hrtime() / 1000000
+                                                : owl_reactor_now(c->shard->reactor);
+    c->deadline = now + wait_ms(c, wait);
     c->flush_mark = uv_stream_get_write_queue_size((uv_stream_t *)&c->tcp);
     if (c->deadline < c->timer_at)
         timer_arm(c, c->deadline);
