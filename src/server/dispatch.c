@@ -220,8 +220,10 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
     struct owl_server *s = in->front->server;
     e->status = 400;
     int rc = owl_rpc_read(in->arena, proved, tape, &e->msg, &e->err);
-    if (rc == 0 && e->msg.id.n > s->limits.id_bytes)
-        rc = owl_fail(&e->err, OWL_EREQUEST, "id: longer than %zu bytes", s->limits.id_bytes);
+    if (rc == 0 && e->msg.id.n > s->limits.id_bytes) {
+        e->msg.id = (owl_str){NULL, 0}; /* nor does the answer repeat it */
+        rc = owl_fail(&e->err, OWL_EREQUEST, "\"id\" is longer than %zu bytes", s->limits.id_bytes);
+    }
     if (rc != 0)
         return rc;
     if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)

@@ -5,7 +5,7 @@ import atexit
 import ssl
 import warnings
 
-from node import *
+from others import *
 
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="owlclaw-tls-"))
 atexit.register(shutil.rmtree, FOLDER)

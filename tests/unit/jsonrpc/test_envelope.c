@@ -252,7 +252,7 @@ TEST(long_methods_and_ids_are_refused, "")
     assert_int_equal(m.id.n, OWL_RPC_ID_BYTES);
     owl_str bad = long_member(text, sizeof(text), "id", "a", OWL_RPC_ID_BYTES - 1);
     assert_int_equal(read_text(a, bad, &m, &err), -OWL_EREQUEST);
-    assert_non_null(strstr(err.message, "\"id\" is longer than 256"));
+    assert_non_null(strstr(err.message, "\"id\" is longer than 1024"));
     assert_null(m.id.p);
     owl_arena_free(a);
 }
