@@ -216,7 +216,8 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
         return;
     }
     if (!accept.json && !accept.stream) {
-        owl_front__reply_error(s, req, 406, "Accept must allow application/json or text/event-stream");
+        owl_front__reply_error(s, req, 406,
+                               "Accept must allow application/json or text/event-stream");
         return;
     }
     struct owl_inbound in = {.text = owl_http_view(req)->body,

@@ -8,8 +8,9 @@
 
 /* What hangs on a request until it is answered. */
 struct owl_hook {
-    void (*gone)(struct owl_hook *h);    /* the client has hung up: let go */
-    void (*waiting)(struct owl_hook *h); /* show the client that the answer is on its way; or NULL */
+    void (*gone)(struct owl_hook *h); /* the client has hung up: let go */
+    void (*waiting)(
+        struct owl_hook *h); /* show the client that the answer is on its way; or NULL */
 };
 
 /* ---- http.c: the headers that matter, small answers ---- */

@@ -1,24 +1,11 @@
-/* server/replay.c - the logs of event streams, and the table of them.
+/* server/replay.c - the log of one event stream: written by its producer, read by its reader.
  *
- * Any thread. The table's lock guards which logs there are: those of a session hang on its shelf,
- * and those that nobody waits at (ended, or without a reader) stand in line to be forgotten, the
- * oldest first. A log's own lock guards its events and its reader; it may be taken under the
- * table's, never the other way round. Messages are posted under either, functions of producers and
- * readers are called under none.
- *
- * Invariants: the table counts each log that is on a shelf, the producer counts it until it has
- * finished, a reader while it is attached. A reader is touched and freed on its reactor only, but
- * for its private part. */
-#include "server/replay.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
+ * Any thread; see replay_log.h. A reader is touched and freed on its reactor only, but for its
+ * private part. */
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
-#include "base/map.h"
-#include "reactor/timer.h"
+#include "server/replay_log.h"
 
 enum {
     HEAD_BYTES = 96,      /* of an event, before its message */
@@ -26,62 +13,18 @@ enum {
     LAG = 4               /* times its limits a log may grow for a reader that is behind */
 };
 
-struct event {
-    struct event *next;
+struct owl_replay__event {
+    struct owl_replay__event *next;
     uint64_t seq;
     size_t n;
     char text[]; /* as it is sent */
-};
-
-struct shelf { /* the logs of one session; under the table's lock */
-    uint64_t session;
-    struct owl_list logs; /* oldest first */
-    unsigned kept;        /* of them, those that clients may come back for */
-    struct owl_replay *feed;
-};
-
-struct owl_replay {
-    struct owl_replays *all;
-    atomic_uint refs;
-    uint64_t stream;
-    unsigned flags;
-    size_t max_bytes, max_events;
-
-    /* the producer's; on its reactor */
-    struct owl_reactor *reactor;
-    void (*forgotten_fn)(void *user);
-    void *user;
-    struct owl_msg told; /* posted once: it was forgotten */
-
-    /* under the table's lock */
-    struct shelf *shelf; /* NULL: forgotten */
-    struct owl_list on_shelf, in_line;
-    uint64_t line_ms; /* since when it stands in line */
-
-    pthread_mutex_t lock; /* the rest */
-    struct event *first, *last;
-    size_t n, bytes;
-    uint64_t seq; /* of the last event */
-    bool finished, forgotten;
-    struct owl_replay_reader *reader;
-};
-
-struct owl_replays {
-    struct owl_replay_limits limits;
-    atomic_size_t bytes;
-    pthread_mutex_t lock;
-    struct owl_map shelves; /* by session */
-    struct owl_list line;
-    struct owl_msg arm; /* to the timer's reactor */
-    bool armed;
-    struct owl_timer timer; /* on reactor 0 */
 };
 
 /* ---- the events of a log; under its lock ---- */
 
 static void drop_first(struct owl_replay *log)
 {
-    struct event *e = log->first;
+    struct owl_replay__event *e = log->first;
     size_t size = sizeof *e + e->n;
     log->first = e->next;
     if (!log->first)
@@ -98,7 +41,7 @@ static void drop_all(struct owl_replay *log)
         drop_first(log);
 }
 
-static void add_last(struct owl_replay *log, struct event *e)
+static void add_last(struct owl_replay *log, struct owl_replay__event *e)
 {
     size_t size = sizeof *e + e->n;
     e->next = NULL;
@@ -119,7 +62,7 @@ static bool too_much(const struct owl_replay *log)
     if (!(log->flags & OWL_REPLAY_KEEP))
         return true;
     return log->first != log->last &&
-           (log->n > log->max_events || log->bytes > log->max_bytes ||
+           (log->n > log->all->limits.replay_events || log->bytes > log->all->limits.replay_bytes ||
             atomic_load(&log->all->bytes) > log->all->limits.replay_total_bytes);
 }
 
@@ -135,7 +78,8 @@ static void trim(struct owl_replay *log)
     struct owl_replay_reader *rd = log->reader;
     drop_until(log, rd && !rd->_lost ? rd->_next : UINT64_MAX);
     if (!rd || log->first == log->last ||
-        (log->n <= LAG * log->max_events && log->bytes <= LAG * log->max_bytes))
+        (log->n <= LAG * log->all->limits.replay_events &&
+         log->bytes <= LAG * log->all->limits.replay_bytes))
         return;
     rd->_lost = true;
     drop_until(log, UINT64_MAX);
@@ -166,7 +110,8 @@ static void wake(struct owl_replay_reader *rd)
     if (!rd || rd->_woken)
         return;
     rd->_wake.run = on_wake;
-    rd->_woken = owl_post(rd->reactor, &rd->_wake); /* otherwise its reactor has ended, and it too */
+    rd->_woken = owl_post(rd->reactor,
+                          &rd->_wake); /* otherwise its reactor has ended, and it too */
 }
 
 /* The producer has changed the log, whose lock is held: lets it go. A reader on the same reactor
@@ -183,11 +128,6 @@ static void unlock_and_wake(struct owl_replay *log)
 }
 
 /* ---- life ---- */
-
-static void ref(struct owl_replay *log)
-{
-    atomic_fetch_add_explicit(&log->refs, 1u, memory_order_relaxed);
-}
 
 void owl_replay_unref(struct owl_replay *log)
 {
@@ -213,33 +153,14 @@ static void tell(struct owl_replay *log)
 {
     if (log->finished)
         return;
-    ref(log);
+    owl_replay__ref(log);
     log->told.run = on_told;
     if (!owl_post(log->reactor, &log->told))
         atomic_fetch_sub(&log->refs, 1u); /* its reactor has ended; not the last: the caller's */
 }
 
-/* ---- the table; under its lock ---- */
-
-static void take_off_shelf(struct owl_replay *log)
+void owl_replay__forget(struct owl_replay *log)
 {
-    struct shelf *sh = log->shelf;
-    owl_list_del(&log->on_shelf);
-    owl_list_del(&log->in_line);
-    log->shelf = NULL;
-    sh->kept -= log->flags & OWL_REPLAY_KEEP;
-    if (sh->feed == log)
-        sh->feed = NULL;
-    if (!owl_list_empty(&sh->logs))
-        return;
-    owl_map_del(&log->all->shelves, (owl_str){(const char *)&sh->session, sizeof sh->session});
-    owl_free(sh);
-}
-
-/* Nobody finds it any more; a reader that has it reads on. */
-static void forget(struct owl_replay *log)
-{
-    take_off_shelf(log);
     pthread_mutex_lock(&log->lock);
     log->forgotten = true;
     if (!log->reader)
@@ -250,184 +171,6 @@ static void forget(struct owl_replay *log)
     owl_replay_unref(log);
 }
 
-static void arm(struct owl_replays *all, struct owl_reactor *any)
-{
-    if (!all->armed)
-        all->armed = owl_post(owl_runtime_at(owl_reactor_runtime(any), 0), &all->arm);
-}
-
-/* Nobody waits at the log, from now on or because it has ended. */
-static void stand_in_line(struct owl_replay *log)
-{
-    if (!log->shelf || !owl_list_empty(&log->in_line))
-        return;
-    if (!(log->flags & OWL_REPLAY_KEEP)) {
-        forget(log);
-        return;
-    }
-    log->line_ms = owl_now_ms();
-    owl_list_add(&log->all->line, &log->in_line);
-    arm(log->all, log->reactor);
-}
-
-static struct owl_replay *first_in_line(struct owl_replays *all)
-{
-    return owl_list_empty(&all->line) ? NULL
-                                      : OWL_CONTAINER(all->line.next, struct owl_replay, in_line);
-}
-
-static bool is_due(const struct owl_replay *log, uint64_t now_ms)
-{
-    return !owl_list_empty(&log->in_line) &&
-           now_ms >= log->line_ms + log->all->limits.replay_ms;
-}
-
-static void sweep(struct owl_replays *all, uint64_t now_ms)
-{
-    for (struct owl_replay *log; (log = first_in_line(all)) && is_due(log, now_ms);)
-        forget(log);
-}
-
-static struct shelf *shelf_of(struct owl_replays *all, uint64_t session)
-{
-    return owl_map_get(&all->shelves, (owl_str){(const char *)&session, sizeof session});
-}
-
-static struct shelf *shelf_make(struct owl_replays *all, uint64_t session)
-{
-    struct shelf *sh = shelf_of(all, session);
-    if (sh)
-        return sh;
-    sh = owl_calloc(1, sizeof *sh);
-    if (!sh)
-        return NULL;
-    sh->session = session;
-    owl_list_init(&sh->logs);
-    owl_str key = {(const char *)&sh->session, sizeof sh->session};
-    if (owl_map_put(&all->shelves, key, sh, NULL) == 0)
-        return sh;
-    owl_free(sh);
-    return NULL;
-}
-
-/* One more is on the shelf: another gives way if need be. False if all the others have somebody who
- * waits at them. */
-static bool make_place(struct shelf *sh, unsigned max)
-{
-    if (sh->kept <= max)
-        return true;
-    OWL_LIST_EACH (&sh->logs, it) {
-        struct owl_replay *log = OWL_CONTAINER(it, struct owl_replay, on_shelf);
-        if (owl_list_empty(&log->in_line))
-            continue;
-        forget(log);
-        return true;
-    }
-    return false;
-}
-
-static void on_timer(struct owl_timer *t)
-{
-    struct owl_replays *all = OWL_CONTAINER(t, struct owl_replays, timer);
-    uint64_t now = owl_now_ms();
-    pthread_mutex_lock(&all->lock);
-    sweep(all, now);
-    const struct owl_replay *next = first_in_line(all);
-    all->armed = next != NULL;
-    uint64_t due = next ? next->line_ms + all->limits.replay_ms : now;
-    pthread_mutex_unlock(&all->lock);
-    if (next)
-        owl_timer_start(owl_reactor_self(), t, due > now ? due - now : 1);
-}
-
-static void on_arm(struct owl_reactor *r, struct owl_msg *m)
-{
-    struct owl_replays *all = OWL_CONTAINER(m, struct owl_replays, arm);
-    owl_timer_start(r, &all->timer, all->limits.replay_ms);
-}
-
-static size_t or_default(size_t v, size_t d)
-{
-    return v ? v : d;
-}
-
-struct owl_replays *owl_replays_new(const struct owl_replay_limits *limits)
-{
-    static const struct owl_replay_limits none;
-    const struct owl_replay_limits *l = limits ? limits : &none;
-    struct owl_replays *all = owl_calloc(1, sizeof *all);
-    if (!all)
-        return NULL;
-    all->limits = (struct owl_replay_limits){
-        .replay_bytes = or_default(l->replay_bytes, (size_t)256 * 1024),
-        .replay_events = (unsigned)or_default(l->replay_events, 1000),
-        .replay_streams = (unsigned)or_default(l->replay_streams, 100),
-        .replay_total_bytes = or_default(l->replay_total_bytes, (size_t)64 * 1024 * 1024),
-        .replay_ms = (unsigned)or_default(l->replay_ms, 60000),
-        .replay_retry_ms = (unsigned)or_default(l->replay_retry_ms, 1000),
-    };
-    /* Fails only for attributes that are not asked for here. */
-    OWL_ASSERT(pthread_mutex_init(&all->lock, NULL) == 0);
-    atomic_init(&all->bytes, 0u);
-    owl_map_init(&all->shelves);
-    owl_list_init(&all->line);
-    all->arm.run = on_arm;
-    owl_timer_init(&all->timer, on_timer);
-    return all;
-}
-
-void owl_replays_free(struct owl_replays *all)
-{
-    if (!all)
-        return;
-    owl_replays_sweep(all, UINT64_MAX);
-    OWL_ASSERT(all->shelves.n == 0); /* producers and readers end with their reactors */
-    owl_map_done(&all->shelves);
-    OWL_IGNORE(pthread_mutex_destroy(&all->lock)); /* nobody uses it any more */
-    owl_free(all);
-}
-
-const struct owl_replay_limits *owl_replays_limits(const struct owl_replays *all)
-{
-    return &all->limits;
-}
-
-size_t owl_replays_bytes(const struct owl_replays *all)
-{
-    return atomic_load(&all->bytes);
-}
-
-void owl_replays_sweep(struct owl_replays *all, uint64_t now_ms)
-{
-    pthread_mutex_lock(&all->lock);
-    sweep(all, now_ms);
-    pthread_mutex_unlock(&all->lock);
-}
-
-void owl_replays_forget(struct owl_replays *all, uint64_t session)
-{
-    pthread_mutex_lock(&all->lock);
-    struct shelf *sh = shelf_of(all, session);
-    for (unsigned last = !sh; !last;) { /* the shelf goes with its last log */
-        struct owl_list *first = sh->logs.next;
-        last = first->next == &sh->logs;
-        forget(OWL_CONTAINER(first, struct owl_replay, on_shelf));
-    }
-    pthread_mutex_unlock(&all->lock);
-}
-
-/* Before @p more bytes are kept: those that wait in line give way. */
-static void make_room(struct owl_replays *all, size_t more)
-{
-    if (OWL_LIKELY(atomic_load(&all->bytes) + more <= all->limits.replay_total_bytes))
-        return;
-    pthread_mutex_lock(&all->lock);
-    for (struct owl_replay *log; atomic_load(&all->bytes) + more > all->limits.replay_total_bytes &&
-                                 (log = first_in_line(all));)
-        forget(log);
-    pthread_mutex_unlock(&all->lock);
-}
-
 /* ---- the producer ---- */
 
 static struct owl_replay *log_new(struct owl_replays *all, const struct owl_replay_init *init)
@@ -435,13 +178,12 @@ static struct owl_replay *log_new(struct owl_replays *all, const struct owl_repl
     struct owl_replay *log = owl_calloc(1, sizeof *log);
     if (!log)
         return NULL;
-    OWL_ASSERT(pthread_mutex_init(&log->lock, NULL) == 0); /* as above */
+    /* Fails only for attributes that are not asked for here. */
+    OWL_ASSERT(pthread_mutex_init(&log->lock, NULL) == 0);
     log->all = all;
-    atomic_init(&log->refs, 2u); /* the producer's and the table's */
+    atomic_init(&log->refs, 1u);
     log->stream = init->stream;
     log->flags = init->flags;
-    log->max_bytes = all->limits.replay_bytes;
-    log->max_events = all->limits.replay_events;
     log->reactor = init->reactor;
     log->forgotten_fn = init->forgotten;
     log->user = init->user;
@@ -451,50 +193,25 @@ static struct owl_replay *log_new(struct owl_replays *all, const struct owl_repl
     return log;
 }
 
-static int put_on_shelf(struct owl_replay *log, uint64_t session)
-{
-    struct owl_replays *all = log->all;
-    struct shelf *sh = shelf_make(all, session);
-    if (!sh)
-        return -OWL_ENOMEM;
-    log->shelf = sh;
-    owl_list_add(&sh->logs, &log->on_shelf);
-    sh->kept += log->flags & OWL_REPLAY_KEEP;
-    if ((log->flags & OWL_REPLAY_KEEP) && !make_place(sh, all->limits.replay_streams)) {
-        take_off_shelf(log);
-        return -OWL_ELIMIT;
-    }
-    if (!(log->flags & OWL_REPLAY_FEED))
-        return 0;
-    if (sh->feed)
-        forget(sh->feed);
-    sh->feed = log;
-    return 0;
-}
-
 int owl_replay_new(struct owl_replays *all, const struct owl_replay_init *init,
                    struct owl_replay **ret)
 {
-    make_room(all, sizeof(struct owl_replay));
+    owl_replays__make_room(all, sizeof(struct owl_replay));
     struct owl_replay *log = log_new(all, init);
     if (!log)
         return -OWL_ENOMEM;
-    pthread_mutex_lock(&all->lock);
-    int rc = put_on_shelf(log, init->session);
-    pthread_mutex_unlock(&all->lock);
-    if (rc == 0) {
+    int rc = owl_replays__add(log, init->session);
+    if (rc == 0)
         *ret = log;
-        return 0;
-    }
-    owl_replay_unref(log);
-    owl_replay_unref(log);
+    else
+        owl_replay_unref(log);
     return rc;
 }
 
 /* Takes the event. */
-static int append(struct owl_replay *log, struct event *e)
+static int append(struct owl_replay *log, struct owl_replay__event *e)
 {
-    make_room(log->all, sizeof *e + e->n);
+    owl_replays__make_room(log->all, sizeof *e + e->n);
     pthread_mutex_lock(&log->lock);
     if (log->forgotten && !log->reader) {
         pthread_mutex_unlock(&log->lock);
@@ -509,7 +226,7 @@ static int append(struct owl_replay *log, struct event *e)
 
 int owl_replay_prime(struct owl_replay *log)
 {
-    struct event *e = owl_malloc(sizeof *e + HEAD_BYTES);
+    struct owl_replay__event *e = owl_malloc(sizeof *e + HEAD_BYTES);
     if (!e)
         return -OWL_ENOMEM;
     e->seq = 0;
@@ -518,9 +235,15 @@ int owl_replay_prime(struct owl_replay *log)
     return append(log, e);
 }
 
+static char *put(char *p, owl_str s)
+{
+    memcpy(p, s.p, s.n);
+    return p + s.n;
+}
+
 int owl_replay_append(struct owl_replay *log, owl_str message)
 {
-    struct event *e = owl_malloc(sizeof *e + HEAD_BYTES + message.n);
+    struct owl_replay__event *e = owl_malloc(sizeof *e + HEAD_BYTES + message.n);
     if (!e)
         return -OWL_ENOMEM;
     e->seq = log->seq + 1; /* nobody else changes it */
@@ -528,11 +251,10 @@ int owl_replay_append(struct owl_replay *log, owl_str message)
     if (log->flags & OWL_REPLAY_KEEP)
         n = snprintf(e->text, HEAD_BYTES, "id: %llu-%llu\n", (unsigned long long)log->stream,
                      (unsigned long long)e->seq);
-    char *p = e->text + n;
-    memcpy(p, "data: ", 6);
-    memcpy(p + 6, message.p, message.n);
-    memcpy(p + 6 + message.n, "\n\n", 2);
-    e->n = (size_t)n + 6 + message.n + 2;
+    char *p = put(e->text + n, OWL_STR("data: "));
+    p = put(p, message);
+    p = put(p, OWL_STR("\n\n"));
+    e->n = (size_t)(p - e->text);
     return append(log, e);
 }
 
@@ -546,86 +268,41 @@ void owl_replay_release(struct owl_replay *log)
 
 void owl_replay_finish(struct owl_replay *log)
 {
-    struct owl_replays *all = log->all;
     log->user = NULL;
-    pthread_mutex_lock(&all->lock);
     pthread_mutex_lock(&log->lock);
     log->finished = true;
-    pthread_mutex_unlock(&log->lock);
-    stand_in_line(log);
-    pthread_mutex_unlock(&all->lock);
-    pthread_mutex_lock(&log->lock);
     unlock_and_wake(log);
+    owl_replays__settle(log);
     owl_replay_unref(log);
 }
 
 /* ---- the reader ---- */
 
-static struct owl_replay *find_stream(struct owl_replays *all, uint64_t session, uint64_t stream)
-{
-    struct shelf *sh = shelf_of(all, session);
-    if (!sh)
-        return NULL;
-    OWL_LIST_EACH (&sh->logs, it) {
-        struct owl_replay *log = OWL_CONTAINER(it, struct owl_replay, on_shelf);
-        if (log->stream == stream && (log->flags & OWL_REPLAY_KEEP))
-            return is_due(log, owl_now_ms()) ? NULL : log;
-    }
-    return NULL;
-}
-
-int owl_replay_find(struct owl_replays *all, uint64_t session, owl_str event_id,
-                    struct owl_replay_mark *ret)
-{
-    owl_str rest = event_id, part;
-    uint64_t stream, seq;
-    if (!owl_str_split(&rest, '-', &part) || !owl_str_u64(part, UINT64_MAX, &stream) ||
-        !owl_str_u64(rest, UINT64_MAX - 1, &seq))
-        return -OWL_EINVAL;
-    int rc = -OWL_ENOTFOUND;
-    pthread_mutex_lock(&all->lock);
-    struct owl_replay *log = find_stream(all, session, stream);
-    if (log) {
-        pthread_mutex_lock(&log->lock);
-        if (seq <= log->seq) {
-            ref(log);
-            *ret = (struct owl_replay_mark){log, seq + 1, log->finished && seq == log->seq};
-            rc = 0;
-        }
-        pthread_mutex_unlock(&log->lock);
-    }
-    pthread_mutex_unlock(&all->lock);
-    return rc;
-}
-
 int owl_replay_attach(struct owl_replay *log, struct owl_replay_reader *rd, uint64_t from)
 {
-    pthread_mutex_lock(&log->all->lock);
-    if (!log->shelf) {
-        pthread_mutex_unlock(&log->all->lock);
+    pthread_mutex_lock(&log->lock);
+    if (log->forgotten) {
+        pthread_mutex_unlock(&log->lock);
         return -OWL_ECLOSED;
     }
-    ref(log);
+    owl_replay__ref(log);
     rd->_log = log;
     rd->_next = from;
     rd->_woken = rd->_lost = rd->_closed = false;
-    pthread_mutex_lock(&log->lock);
     if (log->reader) {
         log->reader->_lost = true;
         wake(log->reader);
     }
     log->reader = rd;
-    if (!log->finished)
-        owl_list_del(&log->in_line);
     pthread_mutex_unlock(&log->lock);
-    pthread_mutex_unlock(&log->all->lock);
+    owl_replays__settle(log);
     return 0;
 }
 
 /* Nearly always it is the last, or nothing. */
-static const struct event *first_from(const struct owl_replay *log, uint64_t seq)
+static const struct owl_replay__event *first_from(const struct owl_replay *log, uint64_t seq)
 {
-    const struct event *e = log->last && log->last->seq <= seq ? log->last : log->first;
+    const struct owl_replay__event *e = log->last && log->last->seq <= seq ? log->last : log->first;
     while (e && e->seq < seq)
         e = e->next;
     return e;
@@ -637,7 +314,7 @@ enum owl_replay_state owl_replay_read(struct owl_replay_reader *rd, struct owl_b
     enum owl_replay_state state = OWL_REPLAY_LOST;
     pthread_mutex_lock(&log->lock);
     if (!rd->_lost) {
-        const struct event *e = first_from(log, rd->_next);
+        const struct owl_replay__event *e = first_from(log, rd->_next);
         for (; e && out->n < PIECE_BYTES; e = e->next) {
             owl_buf_put(out, e->text, e->n);
             if (out->rc != 0)
@@ -654,25 +331,19 @@ enum owl_replay_state owl_replay_read(struct owl_replay_reader *rd, struct owl_b
 void owl_replay_detach(struct owl_replay_reader *rd)
 {
     struct owl_replay *log = rd->_log;
-    struct owl_replays *all = log->all;
-    pthread_mutex_lock(&all->lock);
     pthread_mutex_lock(&log->lock);
-    rd->_closed = rd->_woken;
-    bool later = rd->_woken;
-    bool was = log->reader == rd;
-    if (was)
+    bool later = rd->_closed = rd->_woken; /* the wake-up is under way: it frees the reader */
+    if (log->reader == rd) {
         log->reader = NULL;
-    if (was && log->forgotten) {
-        drop_all(log);
-        if (!(log->flags & OWL_REPLAY_FEED))
-            tell(log); /* a feed was told before */
+        if (log->forgotten)
+            drop_all(log);
+        if (log->forgotten && !(log->flags & OWL_REPLAY_FEED)) /* which was told before */
+            tell(log);
     }
     pthread_mutex_unlock(&log->lock);
-    if (was)
-        stand_in_line(log);
-    pthread_mutex_unlock(&all->lock);
+    owl_replays__settle(log);
     if (later)
-        return; /* the wake-up is under way: it frees the reader */
+        return;
     rd->free(rd);
     owl_replay_unref(log);
 }

@@ -15,13 +15,13 @@
 #include "base/list.h"
 #include "reactor/reactor.h"
 
-struct owl_replay_limits {      /* 0: the default */
-    size_t replay_bytes;        /* of one stream; 256 KiB, the oldest events go first */
-    unsigned replay_events;     /* of one stream; 1000, likewise */
-    unsigned replay_streams;    /* of one session; 100, those that ended or lost their client first */
-    size_t replay_total_bytes;  /* of all; 64 MiB, likewise */
-    unsigned replay_ms;         /* after its end or the loss of its client; 60 s */
-    unsigned replay_retry_ms;   /* before a client comes back; 1 s */
+struct owl_replay_limits {   /* 0: the default */
+    size_t replay_bytes;     /* of one stream; 256 KiB, the oldest events go first */
+    unsigned replay_events;  /* of one stream; 1000, likewise */
+    unsigned replay_streams; /* of one session; 100, those that ended or lost their client first */
+    size_t replay_total_bytes; /* of all; 64 MiB, likewise */
+    unsigned replay_ms;        /* after its end or the loss of its client; 60 s */
+    unsigned replay_retry_ms;  /* before a client comes back; 1 s */
 };
 
 struct owl_replays; /* all logs of a server */

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "server/front.h"
 
+#define NO_MEMORY "out of memory; try again later"
+
 /* ---- an HTTP response that reads a log ---- */
 
 struct stream {
@@ -24,13 +26,18 @@ static void stream_free(struct owl_replay_reader *rd)
     owl_free(OWL_CONTAINER(rd, struct stream, reader));
 }
 
-/* The request is answered or gone. */
-static void stream_close(struct stream *st)
+static void let_go(struct stream *st)
 {
     if (st->counted)
         owl_streams_give(st->server);
     owl_session_release(st->session);
     owl_session_aunref(st->session);
+}
+
+/* The request is answered or gone. */
+static void stream_close(struct stream *st)
+{
+    let_go(st);
     owl_replay_detach(&st->reader);
 }
 
@@ -76,11 +83,10 @@ static struct stream *stream_new(struct owl_server *s, struct owl_http_req *req,
     return st;
 }
 
-/* Of one that has no log. */
+/* The opposite of stream_new(): it reads no log. */
 static void stream_drop(struct stream *st)
 {
-    owl_session_release(st->session);
-    owl_session_aunref(st->session);
+    let_go(st);
     owl_free(st);
 }
 
@@ -158,28 +164,47 @@ static struct feed *feed_new(struct owl_server *s, struct owl_reactor *r,
 
 /* ---- GET ---- */
 
-static void refuse_memory(struct owl_server *s, struct owl_http_req *req)
+/* A response to GET that is to read a log; NULL, and an error was replied. */
+static struct stream *answer(struct owl_server *s, struct owl_http_req *req,
+                             struct owl_session *session)
 {
-    owl_front__reply_error(s, req, 503, "out of memory; try again later");
+    if (!owl_streams_take(s)) {
+        owl_front__reply_error(s, req, 503, "too many streams are open; try again later");
+        return NULL;
+    }
+    struct stream *st = stream_new(s, req, session);
+    if (!st) {
+        owl_streams_give(s);
+        owl_front__reply_error(s, req, 503, NO_MEMORY);
+        return NULL;
+    }
+    st->counted = true;
+    return st;
+}
+
+/* It reads a log. */
+static void begin(struct stream *st)
+{
+    owl_http_set_user(st->req, st);
+    owl_http_stream_begin(st->req, OWL_STR(""));
+    OWL_IGNORE(owl_http_stream_write(st->req, OWL_STR(":\n\n"))); /* `gone` follows */
 }
 
 static void open_feed(struct owl_server *s, struct owl_http_req *req, struct owl_session *session)
 {
-    struct stream *st = stream_new(s, req, session);
-    struct feed *f = st ? feed_new(s, owl_http_reactor(req), session) : NULL;
+    struct stream *st = answer(s, req, session);
+    if (!st)
+        return;
+    struct feed *f = feed_new(s, owl_http_reactor(req), session);
     if (!f || owl_replay_attach(f->log, &st->reader, 0) != 0) {
+        stream_drop(st);
+        owl_front__reply_error(s, req, f ? 409 : 503,
+                               f ? "another GET of this session came at the same time" : NO_MEMORY);
         if (f)
             feed_end(&f->sub);
-        if (st)
-            stream_drop(st);
-        owl_streams_give(s);
-        refuse_memory(s, req);
         return;
     }
-    st->counted = true;
-    owl_http_set_user(req, st);
-    owl_http_stream_begin(req, OWL_STR(""));
-    OWL_IGNORE(owl_http_stream_write(req, OWL_STR(":\n\n"))); /* headers go out now */
+    begin(st);
     if (owl_session_rev(session) >= OWL_REV_2025_11_25)
         OWL_IGNORE(owl_replay_prime(f->log)); /* without memory the client waits for an event */
 }
@@ -199,44 +224,35 @@ static void refuse_event_id(struct owl_server *s, struct owl_http_req *req, int 
     owl_front__reply_error(s, req, 400, text);
 }
 
-static void resume(struct owl_server *s, struct owl_http_req *req, struct owl_session *session,
-                   const struct owl_replay_mark *mark)
+static void go_on(struct owl_server *s, struct owl_http_req *req, struct owl_session *session,
+                  const struct owl_replay_mark *mark)
 {
-    struct stream *st = stream_new(s, req, session);
-    int rc = st ? owl_replay_attach(mark->log, &st->reader, mark->from) : 0;
-    if (!st || rc != 0) {
-        if (st)
-            stream_drop(st);
-        owl_streams_give(s);
-        if (rc != 0)
-            refuse_event_id(s, req, -OWL_ENOTFOUND);
-        else
-            refuse_memory(s, req);
+    struct stream *st = answer(s, req, session);
+    if (!st)
+        return;
+    if (owl_replay_attach(mark->log, &st->reader, mark->from) != 0) {
+        stream_drop(st);
+        refuse_event_id(s, req, -OWL_ENOTFOUND);
         return;
     }
-    st->counted = true;
-    owl_http_set_user(req, st);
-    owl_http_stream_begin(req, OWL_STR(""));
-    OWL_IGNORE(owl_http_stream_write(req, OWL_STR(":\n\n"))); /* as above */
+    begin(st);
     stream_ready(&st->reader);
 }
 
-static void find_and_resume(struct owl_server *s, struct owl_http_req *req,
-                            struct owl_session *session, owl_str event_id)
+static void resume(struct owl_server *s, struct owl_http_req *req, struct owl_session *session,
+                   owl_str event_id)
 {
     struct owl_replay_mark mark;
     int rc = owl_replay_find(s->replays, owl_session_serial(session), event_id, &mark);
     if (rc != 0) {
-        owl_streams_give(s);
         refuse_event_id(s, req, rc);
         return;
     }
-    if (mark.over) { /* what an event source takes for "do not come back" */
+    if (mark.over) { /* what tells an event source not to come back */
         struct owl_http_reply r = {.status = 204, .content_type = "text/event-stream"};
-        owl_streams_give(s);
         owl_http_reply(req, &r);
     } else {
-        resume(s, req, session, &mark);
+        go_on(s, req, session, &mark);
     }
     owl_replay_unref(mark.log);
 }
@@ -251,10 +267,8 @@ void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct
     struct owl_session *session = owl_front__require_session(s, req, h->session);
     if (!session)
         return;
-    if (!owl_streams_take(s))
-        owl_front__reply_error(s, req, 503, "too many streams are open; try again later");
-    else if (h->last_event_id.n && owl_session_rev(session) >= OWL_REV_2025_03_26)
-        find_and_resume(s, req, session, h->last_event_id);
+    if (h->last_event_id.n && owl_session_rev(session) >= OWL_REV_2025_03_26)
+        resume(s, req, session, h->last_event_id);
     else
         open_feed(s, req, session);
     owl_session_aunref(session);

@@ -95,6 +95,7 @@ async function main() {
     };
     await call('test_tool_with_progress', {}, { onprogress: (p) => progress.push(p.progress) });
     seen.progress = progress;
+    seen.reconnected = (await call('test_reconnection', {})).content[0].text;
     seen.unknown = await call('no_such_tool', {}).then(() => null, (error) => error.code);
     Object.assign(seen, old ? await listen(client, call) : {});
     await client.close();

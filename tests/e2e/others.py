@@ -61,12 +61,12 @@ def need_clients():
         equal(done.returncode, 0, f"npm install: {done.stderr}")
 
 
-def sdk_works(version, era, what, *target):
+def sdk_works(version, era, what, *target, **env):
     """A client that is built on an official SDK, against a URL, a Unix socket or a command."""
     need_clients()
     what = f"SDK {version}, {era}, {what}"
     done = run([NODE, ROOT / "tests/conformance/client.cjs", version, era, *target],
-               OWLCLAW_CLIENTS=str(CLIENTS))
+               OWLCLAW_CLIENTS=str(CLIENTS), **env)
     equal(done.returncode, 0, f"{what}: {done.stderr}")
     seen = json.loads(done.stdout)
     equal(seen["server"], "everything-server", what)
@@ -78,5 +78,6 @@ def sdk_works(version, era, what, *target):
     equal(seen["text"], "This is the content of the static text resource.", what)
     equal(seen["prompt"], "Prompt with arguments: arg1='a', arg2='b'", what)
     equal(seen["progress"], [0, 50, 100], what)
+    contains(seen["reconnected"], "stream may have been closed", what)
     equal(seen["unknown"], -32602, what)
     return seen

@@ -150,9 +150,8 @@ static inline size_t http_data(struct http *h, size_t n)
 {
     size_t data = n;
     for (size_t at = 0, end; at < n; at = end + 1) {
-        const char *newline = memchr(h->body.p + at, '\n', n + 1 - at);
-        end = (size_t)(newline - h->body.p);
         const char *line = h->body.p + at;
+        end = at + strcspn(line, "\n");
         if (end - at > 6 && memcmp(line, "data: ", 6) == 0)
             data = at + 6;
         else if (end - at > 4 && memcmp(line, "id: ", 4) == 0)

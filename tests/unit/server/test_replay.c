@@ -48,8 +48,8 @@ static void count(void *user)
     (*(int *)user)++;
 }
 
-static int open_log(struct rig *g, uint64_t session, uint64_t stream, unsigned flags, int *forgotten,
-                    struct owl_replay **ret)
+static int open_log(struct rig *g, uint64_t session, uint64_t stream, unsigned flags,
+                    int *forgotten, struct owl_replay **ret)
 {
     const struct owl_replay_init init = {.reactor = g->reactor,
                                          .session = session,
@@ -198,9 +198,19 @@ TEST(ids_that_name_nothing_are_not_found, "mcp:L7")
     for (size_t i = 0; i < OWL_COUNT(unknown); i++)
         assert_int_equal(found(&g, 1, unknown[i]), -OWL_ENOTFOUND);
     assert_int_equal(found(&g, 2, "3-1"), -OWL_ENOTFOUND);
-    static const char *const malformed[] = {
-        "", "3", "3-", "-", "-1", "3-1-1", "3 -1", "x-1", "3-x", "3--1", "+3-1",
-        "3-18446744073709551615", "18446744073709551616-1"};
+    static const char *const malformed[] = {"",
+                                            "3",
+                                            "3-",
+                                            "-",
+                                            "-1",
+                                            "3-1-1",
+                                            "3 -1",
+                                            "x-1",
+                                            "3-x",
+                                            "3--1",
+                                            "+3-1",
+                                            "3-18446744073709551615",
+                                            "18446744073709551616-1"};
     for (size_t i = 0; i < OWL_COUNT(malformed); i++)
         assert_int_equal(found(&g, 1, malformed[i]), -OWL_EINVAL);
     owl_replay_finish(log);
@@ -321,7 +331,8 @@ TEST(a_reader_misses_nothing_unless_it_is_far_behind, "")
         say(log, "m");
     reader_read(&r.rd);
     assert_int_equal(r.state, OWL_REPLAY_OPEN);
-    assert_int_equal(r.got.n, 9 * strlen("id: 1-1\ndata: m\n\n") + 7 * strlen("id: 1-10\ndata: m\n\n"));
+    assert_int_equal(r.got.n,
+                     9 * strlen("id: 1-1\ndata: m\n\n") + 7 * strlen("id: 1-10\ndata: m\n\n"));
     owl_buf_reset(&r.got);
     for (int i = 0; i < 17; i++)
         say(log, "m");

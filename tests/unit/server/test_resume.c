@@ -49,8 +49,7 @@ static int ask_name(owl_call *c, void *data)
 {
     (void)data;
     const owl_json *answer;
-    owl_question q = {
-        .size = sizeof q, .kind = OWL_ASK_FORM, .message = "Who?", .schema = SCHEMA};
+    owl_question q = {.size = sizeof q, .kind = OWL_ASK_FORM, .message = "Who?", .schema = SCHEMA};
     int rc = owl_ask(c, "name", &q, &answer);
     if (rc == OWL_PENDING && owl_call_on_cancel(c, on_cancel, NULL) != 0)
         return -OWL_ETOOL;
@@ -141,12 +140,12 @@ TEST(a_feed_ends_when_its_client_does_not_come_back, "mcp:L7")
 
 /* ---- closing early ---- */
 
-static int closed_rc;
+static atomic_int closed_rc;
 
 static int close_then_tell(owl_call *c, void *data)
 {
     (void)data;
-    closed_rc = owl_call_close_stream(c);
+    atomic_store(&closed_rc, owl_call_close_stream(c));
     int rc = owl_call_progress(c, 1, 2, NULL);
     return rc != 0 ? rc : owl_result_text(c, "done");
 }
@@ -166,7 +165,7 @@ TEST(a_client_is_sent_away_from_any_thread, "mcp:T12")
         expect_str(http_next(&g), "method", "notifications/progress");
         expect_str(http_next(&g), "result/content/0/text", "done");
         assert_null(http_next(&g));
-        assert_int_equal(closed_rc, 0);
+        assert_int_equal(atomic_load(&closed_rc), 0);
         http_close(&g);
         http_close(&c);
         http_close(&h);
@@ -183,7 +182,7 @@ TEST(on_stdio_nobody_is_sent_away, "")
     pipes_initialize(&p, "{}");
     pipes_call(&p, "5", "t");
     expect_str(pipes_next(&p), "result/content/0/text", "done");
-    assert_int_equal(closed_rc, 0);
+    assert_int_equal(atomic_load(&closed_rc), 0);
     server_end(s);
     pipes_close(&p);
 }
