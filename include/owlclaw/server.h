@@ -48,9 +48,10 @@ typedef struct owl_server_options {
     const owl_limits *limits; /* limits.h; default: those of a server for a few thousand clients */
     const char *trusted_proxies; /* whose connections are not limited: addresses, CIDR blocks,
                                   * "unix", by commas */
-    /* Origins whose pages may use the server, by commas: "https://app.example.com,
-     * http://localhost:3000". "*" lets every page that a user visits call every tool; which Host
-     * is served is checked all the same. Default: none. */
+    /* Origins whose pages may use the server and read its answers, by commas:
+     * "https://app.example.com, http://localhost:3000". "*" lets every page that a user visits call
+     * every tool; what stands against DNS rebinding is that only known Hosts are served, so never
+     * combine it with allow_hosts "*". Default: none. */
     const char *cors_origins;
 } owl_server_options;
 

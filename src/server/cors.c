@@ -3,8 +3,6 @@
  * Pure, and immutable once made. The header lines of every origin are written in advance, so that a
  * request costs a comparison and no memory. Where every origin is welcome the Host is checked all
  * the same: a name that was bound to our address by somebody else is none of ours. */
-#include <stdio.h>
-
 #include "base/arena.h"
 #include "base/err.h"
 #include "mcp/headers.h"
@@ -14,10 +12,10 @@ enum {
     MAX_ORIGINS = 100,
     MAX_ORIGIN_BYTES = 300,
     SHOWN_BYTES = 60, /* of an origin that is none, in a message */
-    MAX_AGE = 3600,   /* seconds for which a browser need not ask again */
     PREFLIGHT_BYTES = 4096
 };
 
+#define MAX_AGE "3600" /* seconds for which a browser need not ask again */
 #define EXPOSED "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After"
 #define METHODS "GET, POST, DELETE, OPTIONS"
 #define HEADERS \
@@ -201,30 +199,34 @@ static bool is_param(owl_str name)
     return true;
 }
 
+/* Behind the @p n bytes that are there; the new number. */
+static size_t append(char *to, size_t n, owl_str s)
+{
+    memcpy(to + n, s.p, s.n);
+    return n + s.n;
+}
+
 bool owl_cors_preflight(struct owl_http_req *req)
 {
-    static const char head[] = "Access-Control-Allow-Methods: " METHODS "\r\n"
-                               "Access-Control-Allow-Headers: " HEADERS;
+    const owl_str tail = OWL_STR("\r\nAccess-Control-Max-Age: " MAX_AGE "\r\n");
     const struct owl_http_view *v = owl_http_view(req);
     owl_str asked = header(v, OWL_STR("access-control-request-headers"));
     if (!header(v, OWL_STR("access-control-request-method")).p)
         return false;
-    char lines[PREFLIGHT_BYTES], tail[64];
-    size_t n = sizeof head - 1;
-    size_t tail_n = (size_t)snprintf(tail, sizeof tail, "\r\nAccess-Control-Max-Age: %d\r\n",
-                                     (int)MAX_AGE);
-    memcpy(lines, head, n);
+    char lines[PREFLIGHT_BYTES];
+    size_t n = append(lines, 0,
+                      OWL_STR("Access-Control-Allow-Methods: " METHODS "\r\n"
+                              "Access-Control-Allow-Headers: " HEADERS));
     /* A wildcard would not cover them for every client, and nothing else names them. */
     for (owl_str name; owl_str_split(&asked, ',', &name);) {
         name = owl_str_trim(name);
-        if (!is_param(name) || n + 2 + name.n + tail_n > sizeof lines)
+        if (!is_param(name) || n + 2 + name.n + tail.n > sizeof lines)
             continue;
-        memcpy(lines + n, ", ", 2);
-        memcpy(lines + n + 2, name.p, name.n);
-        n += 2 + name.n;
+        n = append(lines, n, OWL_STR(", "));
+        n = append(lines, n, name);
     }
-    memcpy(lines + n, tail, tail_n);
-    struct owl_http_reply r = {.status = 204, .headers = {lines, n + tail_n}};
+    n = append(lines, n, tail);
+    struct owl_http_reply r = {.status = 204, .headers = {lines, n}};
     owl_http_reply(req, &r);
     return true;
 }
