@@ -27,7 +27,7 @@ struct owl_front {
     void (*adopt)(struct owl_front *f, struct owl_session *s);
     /* The value of the header Mcp-Param-NAME, or absent; NULL where there are no headers. */
     owl_str (*param)(struct owl_front *f, owl_str name);
-    bool http;
+    bool http;     /* each message has headers of its own, its session among them */
     bool can_send; /* messages before the response reach the client */
 };
 
