@@ -234,7 +234,7 @@ static void acceptor_take(struct acceptor *a, int fd, const struct sockaddr_stor
 static void acceptor_turn(struct acceptor *a)
 {
     for (unsigned n = 0; n < ACCEPTS_PER_TURN && a->state == ACCEPTOR_OPEN; n++) {
-        struct sockaddr_storage from;
+        struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
         socklen_t size = sizeof(from);
         int fd = accept4(a->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
