@@ -181,6 +181,7 @@ struct owl_call {
     struct owl_park_word *word;   /* front: the texts of its failure */
     struct owl_task_run *task;    /* this call runs as a task: call/task.h */
     struct owl_task_visit *visit; /* … or is about one */
+    bool consults;                /* it has asked the store of tasks: it stays until the answer */
     pthread_mutex_t lock;         /* the rest, front and meta.progress_token */
     double last_progress;
     unsigned notes; /* messages to the client that are on their way to the reactor */

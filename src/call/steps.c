@@ -215,6 +215,8 @@ static enum owl_verdict run_reply(struct owl_call *c)
         owl_park_reply(c);
     if (!c->sink && !c->task)
         return OWL_NEXT;
+    if (c->task && !owl_task_due(c))
+        return owl_task_reply(c, (owl_str){NULL, 0});
     struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
     owl_buf_reset(out);
     int status = 200;
@@ -232,15 +234,18 @@ static enum owl_verdict run_reply(struct owl_call *c)
         status = write_failure(c, out, -rc);
     }
     if (c->task)
-        return owl_task_reply(c, owl_buf_str(out));
+        return owl_task_reply(c, out->rc ? (owl_str){NULL, 0} : owl_buf_str(out));
     struct owl_sink *sink = c->sink;
     c->sink = NULL;
     sink->ops->respond(sink, c, owl_buf_str(out), status);
     return OWL_NEXT;
 }
 
+/* Run again when the answer of the store is there, if one is under way. */
 static enum owl_verdict run_end(struct owl_call *c)
 {
+    if (c->consults)
+        return OWL_SUSPEND;
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
     owl_call_forget_id(c);
     owl_ask_drop(c);

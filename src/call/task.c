@@ -3,7 +3,8 @@
  * Threads: the call's reactor. A handler may be at work meanwhile, so nothing here uses the call's
  * arena or result except where the call waits for its client or is over.
  * Invariants: one version of the record is being saved at a time, and the last change is saved
- * after it; the client is told of a task only when the store has it. */
+ * after it; the client is told of a task only when the store has it; a task that it knows is saved
+ * again and again for a while if the store fails. */
 #include "call/task.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 
-enum { MIN_TTL_MS = 1000 };
+enum { MIN_TTL_MS = 1000, TRIES = 8, RETRY_MS = 250 };
 
 /* A call that waits for the task to be over. */
 struct waiter {
@@ -27,14 +28,16 @@ struct waiter {
 struct owl_task_run {
     struct owl_call *call;
     struct owl_task now;    /* the next version */
-    struct owl_buf payload; /* of it */
+    struct owl_buf payload; /* of it, unless that is constant */
+    struct owl_buf birth;   /* what the client is told first */
     struct owl_task_op op;
-    int rc;         /* of the last save */
-    bool saving;    /* op is out */
-    bool dirty;     /* … and there is a newer version */
-    bool inside;    /* save() is on the stack */
-    bool announced; /* the client knows the task */
-    bool by_step;   /* the step `task` waits for the first save; otherwise nobody does */
+    struct owl_timer retry;
+    unsigned failures; /* saves that failed in a row */
+    int rc;            /* of the last one */
+    bool saving;       /* op is out, or is tried again soon */
+    bool dirty;        /* … and there is a newer version */
+    bool inside;       /* op is on the stack */
+    bool announced;    /* the client knows the task */
     struct owl_list waiters;
 };
 
@@ -97,6 +100,7 @@ void owl_task_write_related(struct owl_buf *b, const struct owl_call *c)
 
 /* ---- keeping it ---- */
 
+/* What becomes of a save that is out is told to go_on(); otherwise `rc` has it. */
 static void save(struct owl_task_run *t)
 {
     struct owl_task_store *store = t->call->host->tasks;
@@ -104,7 +108,6 @@ static void save(struct owl_task_run *t)
     if (t->saving)
         return;
     t->saving = t->inside = true;
-    t->now.payload = t->payload.n ? owl_buf_str(&t->payload) : (owl_str){NULL, 0};
     struct owl_task *version = owl_task_new(&t->now);
     if (version)
         store->ops->put(store, version, &t->op);
@@ -118,6 +121,7 @@ static void change(struct owl_task_run *t, enum owl_task_status status)
 {
     t->now.status = status;
     t->now.updated_ms = owl_wall_ms();
+    t->now.payload = (owl_str){NULL, 0};
     owl_buf_reset(&t->payload);
 }
 
@@ -132,71 +136,107 @@ static void run_free(struct owl_task_run *t)
         owl_call_unref(w->visitor);
         owl_free(w);
     }
+    owl_timer_stop(&t->retry);
     owl_buf_done(&t->payload);
+    owl_buf_done(&t->birth);
     owl_free(t);
 }
 
-/* The answer to the request that began it: the task. */
+/* The store has it: the request that began it is answered. */
 static void announce(struct owl_task_run *t)
 {
     struct owl_call *c = t->call;
-    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
-    bool modern = c->codec->era == OWL_ERA_MODERN;
     t->announced = true;
     owl_call_forget_id(c); /* its request is answered: the id is free again, for good */
     c->scope = 0;
-    if (modern) { /* such a task is asked how it goes, and tells nothing by itself */
+    if (c->codec->era == OWL_ERA_MODERN) { /* it is asked how it goes, and tells nothing itself */
         pthread_mutex_lock(&c->lock);
         c->meta.progress_token = (owl_str){NULL, 0};
         pthread_mutex_unlock(&c->lock);
         atomic_store(&c->log_level, OWL_LEVEL_EMERGENCY + 1);
     }
+    if (owl_call__state(c) == OWL_CALL_RUNNING)
+        owl_call_wait(c, owl_call__allowed_ms(c));
     struct owl_sink *sink = c->sink;
-    if (!sink)
-        return;
     c->sink = NULL;
-    struct owl_buf members;
-    owl_buf_init(&members, 4096);
-    owl_buf_putz(&members, modern ? "" : "\"task\":{");
-    owl_task_write(&members, &t->now, c->codec->era, false);
-    owl_buf_putz(&members, modern ? "" : "}");
-    struct owl_mcp_result r = {.type = "task", .members = owl_buf_str(&members)};
-    owl_buf_reset(&l->out);
-    owl_rpc_begin_result(&l->out, c->msg.id);
-    c->codec->result(&l->out, &r, c->host->server_info);
-    owl_rpc_end(&l->out);
-    owl_buf_done(&members);
-    sink->ops->respond(sink, c, owl_buf_str(&l->out), 200);
+    if (sink)
+        sink->ops->respond(sink, c, owl_buf_str(&t->birth), 200);
+    owl_buf_done(&t->birth);
+}
+
+/* Nothing is out any more: whoever waits for that goes on. */
+static void go_on(struct owl_task_run *t)
+{
+    struct owl_call *c = t->call;
+    const struct owl_step *step = c->step;
+    int rc = t->rc;
+    bool announced = t->announced;
+    if (!announced && step != &owl_steps[OWL_STEP_task])
+        run_free(t); /* it stays an ordinary call */
+    if (step == &owl_steps[OWL_STEP_ask] && announced && rc != 0) {
+        owl_call_set_failure(c, -rc, "the questions could not be kept: %s", owl_err_info(rc)->text);
+        owl_call_resume(c);
+    } else if (step == &owl_steps[OWL_STEP_task] || step == &owl_steps[OWL_STEP_reply] ||
+               (step == &owl_steps[OWL_STEP_ask] && !announced)) {
+        owl_call_run(c);
+    }
+}
+
+static void on_retry(struct owl_timer *timer)
+{
+    struct owl_task_run *t = OWL_CONTAINER(timer, struct owl_task_run, retry);
+    t->saving = false;
+    save(t);
+    if (!t->saving)
+        go_on(t);
 }
 
 static void on_saved(struct owl_task_op *op, int rc)
 {
     struct owl_task_run *t = OWL_CONTAINER(op, struct owl_task_run, op);
     struct owl_call *c = t->call;
+    bool inside = t->inside;
     t->saving = false;
     t->rc = rc;
-    if (!t->announced && rc == 0)
+    t->failures = rc == 0 ? 0 : t->failures + 1;
+    if (rc == 0 && !t->announced)
         announce(t);
-    if (t->dirty) {
-        save(t);
-        return;
-    }
-    if (rc == 0 && c->host->task_changed)
-        c->host->task_changed(c->host, &t->now);
     if (rc != 0)
         OWL_LOG(c->host->log, OWL_LEVEL_ERROR, "task", "%s could not be kept: %s", t->now.id,
                 owl_err_info(rc)->text);
-    if (t->inside)
-        return; /* whoever saves looks at the outcome */
-    if (t->by_step && c->step == &owl_steps[OWL_STEP_task])
-        owl_call_run(c);
-    else if (!t->announced)
-        run_free(t); /* it stays an ordinary call */
-    if (c->step == &owl_steps[OWL_STEP_reply])
-        owl_call_run(c);
+    if (t->dirty) {
+        save(t);
+    } else if (rc == 0) {
+        if (c->host->task_changed)
+            c->host->task_changed(c->host, &t->now);
+    } else if (t->announced && t->failures < TRIES && !(rc == -OWL_ELIMIT && t->payload.n)) {
+        t->saving = true;
+        owl_timer_start(c->reactor, &t->retry, RETRY_MS);
+    }
+    if (!inside && !t->saving)
+        go_on(t);
 }
 
 /* ---- birth ---- */
+
+/* The answer to the request that begins it. */
+static int write_birth(struct owl_task_run *t)
+{
+    struct owl_call *c = t->call;
+    bool modern = c->codec->era == OWL_ERA_MODERN;
+    struct owl_buf members;
+    owl_buf_init(&members, 4096);
+    owl_buf_putz(&members, modern ? "" : "\"task\":{");
+    owl_task_write(&members, &t->now, c->codec->era, false);
+    owl_buf_putz(&members, modern ? "" : "}");
+    struct owl_mcp_result r = {.type = "task", .members = owl_buf_str(&members)};
+    owl_rpc_begin_result(&t->birth, c->msg.id);
+    c->codec->result(&t->birth, &r, c->host->server_info);
+    owl_rpc_end(&t->birth);
+    int rc = members.rc ? members.rc : t->birth.rc;
+    owl_buf_done(&members);
+    return rc;
+}
 
 static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
 {
@@ -208,7 +248,9 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     }
     t->call = c;
     t->op.done = on_saved;
+    owl_timer_init(&t->retry, on_retry);
     owl_buf_init(&t->payload, c->host->limits->result_bytes + 64 * 1024);
+    owl_buf_init(&t->birth, c->host->limits->result_bytes + 64 * 1024);
     owl_list_init(&t->waiters);
     snprintf(t->now.id, sizeof t->now.id, "%u-%s", owl_reactor_index(c->reactor), hex);
     t->now.created_ms = t->now.updated_ms = owl_wall_ms();
@@ -216,22 +258,21 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     t->now.poll_ms = c->host->task_poll_ms;
     t->now.session = c->session ? owl_session_serial(c->session) : 0;
     t->now.principal = c->principal;
-    if (owl_map_put(&owl_host_local(c->host, c->reactor)->tasks, owl_str_of(t->now.id), c, NULL)) {
+    if (write_birth(t) != 0 || owl_map_put(&owl_host_local(c->host, c->reactor)->tasks,
+                                           owl_str_of(t->now.id), c, NULL) != 0) {
+        owl_buf_done(&t->birth);
         owl_free(t);
         return NULL;
     }
     return t;
 }
 
-static int begin(struct owl_call *c, uint64_t ttl_ms, bool by_step)
+static int begin(struct owl_call *c, uint64_t ttl_ms)
 {
-    struct owl_task_run *t = run_new(c, ttl_ms);
-    if (!t)
+    c->task = run_new(c, ttl_ms);
+    if (!c->task)
         return -OWL_ENOMEM;
-    c->task = t;
-    t->by_step = by_step;
-    atomic_store(&c->deadline_ms, owl_now_ms() + owl_call__allowed_ms(c));
-    save(t);
+    save(c->task);
     return 0;
 }
 
@@ -280,6 +321,15 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
                                 (int)c->name.n, c->name.p, owl_rev_name(c->rev));
 }
 
+/* No task, no result either: the server has failed, not the tool. */
+static enum owl_verdict refuse(struct owl_call *c, int rc)
+{
+    owl_call_set_failure(c, -rc, "the task could not be kept: %s; try again later",
+                         rc == -OWL_ELIMIT ? "there are too many" : owl_err_info(rc)->text);
+    c->failure.of_tool = false;
+    return OWL_FINISH;
+}
+
 /* Run again when the first save is done, if that takes a while. */
 enum owl_verdict owl_task_step(struct owl_call *c)
 {
@@ -290,9 +340,8 @@ enum owl_verdict owl_task_step(struct owl_call *c)
         enum owl_verdict v = decide(c, &ttl_ms);
         if (v != OWL_SUSPEND)
             return v;
-        int rc = begin(c, ttl_ms, true);
-        if (rc != 0)
-            return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+        if (begin(c, ttl_ms) != 0)
+            return refuse(c, -OWL_ENOMEM);
         if (c->task->saving) {
             owl_call_wait(c, c->host->timeout_ms);
             return OWL_SUSPEND;
@@ -302,8 +351,7 @@ enum owl_verdict owl_task_step(struct owl_call *c)
         return OWL_NEXT;
     int rc = c->task->rc;
     run_free(c->task);
-    return owl_call_set_failure(c, -rc, "the task could not be kept: %s; try again later",
-                                rc == -OWL_ELIMIT ? "there are too many" : owl_err_info(rc)->text);
+    return refuse(c, rc);
 }
 
 /* ---- birth while the handler runs ---- */
@@ -312,12 +360,8 @@ static void become(struct owl_call *c)
 {
     if (c->task || owl_call__state(c) == OWL_CALL_ENDED || c->step > &owl_steps[OWL_STEP_await])
         return;
-    if (begin(c, c->host->limits->task_ms, false) != 0)
-        return; /* it stays an ordinary call */
-    if (c->task->saving || c->task->announced)
-        owl_call_wait(c, owl_call__allowed_ms(c));
-    else
-        run_free(c->task);
+    if (begin(c, c->host->limits->task_ms) == 0 && !c->task->saving && !c->task->announced)
+        run_free(c->task); /* it stays an ordinary call */
 }
 
 struct wish {
@@ -363,15 +407,25 @@ static void ask_front(struct owl_call *c)
         owl_ask__unsend(c);
 }
 
+/* The open questions become what the task shows. */
+static int show_questions(struct owl_task_run *t)
+{
+    change(t, OWL_TASK_INPUT);
+    owl_ask__requests(t->call, &t->payload);
+    t->now.payload = owl_buf_str(&t->payload);
+    if (t->payload.rc != 0)
+        return t->payload.rc;
+    save(t);
+    return t->saving ? 0 : t->rc;
+}
+
 enum owl_verdict owl_task_ask(struct owl_call *c)
 {
-    struct owl_task_run *t = c->task;
     owl_call_wait(c, owl_task_left(c));
-    change(t, OWL_TASK_INPUT);
-    owl_ask__requests(c, &t->payload);
-    if (t->payload.rc != 0)
-        return owl_call_set_failure(c, -t->payload.rc, "the questions are too long together");
-    save(t);
+    int rc = show_questions(c->task);
+    if (rc != 0)
+        return owl_call_set_failure(c, -rc, "the questions could not be kept: %s",
+                                    owl_err_info(rc)->text);
     /* A legacy client is asked on the stream of a call that waits for the outcome. */
     if (c->codec->era == OWL_ERA_LEGACY && c->front)
         ask_front(c);
@@ -389,20 +443,17 @@ void owl_task__answer(struct owl_call *c, owl_str responses)
     if (owl_call__state(c) != OWL_CALL_ASKING)
         return; /* nobody has asked */
     int rc = owl_ask__take(c, responses);
+    bool open = false;
+    for (struct owl_ask *a = c->asks; a; a = a->next)
+        open = open || owl_ask_open(a);
+    if (rc == 0 && open)
+        rc = show_questions(c->task);
     if (rc != 0) {
         owl_call_set_failure(c, -rc, "the answers could not be kept: %s", owl_err_info(rc)->text);
         owl_call_resume(c);
-        return;
+    } else if (!open) {
+        owl_ask_go_on(c);
     }
-    for (struct owl_ask *a = c->asks; a; a = a->next) {
-        if (owl_ask_open(a)) {
-            change(c->task, OWL_TASK_INPUT);
-            owl_ask__requests(c, &c->task->payload);
-            save(c->task);
-            return;
-        }
-    }
-    owl_ask_go_on(c);
 }
 
 /* ---- calls that wait for it ---- */
@@ -451,32 +502,45 @@ void owl_task__detach(struct owl_call *c, struct owl_call *visitor)
 
 /* ---- the end ---- */
 
+static void lose(struct owl_task_run *t)
+{
+    change(t, OWL_TASK_FAILED);
+    t->now.tool_failed = false;
+    t->now.payload = OWL_STR("{\"code\":-32603,\"message\":\"the result could not be kept until it "
+                             "is fetched\"}");
+    t->failures = 0;
+}
+
 static void outcome(struct owl_task_run *t, owl_str response)
 {
     owl_str result = owl_span_get(response, "result"), error = owl_span_get(response, "error");
     change(t, t->call->end_error == OWL_ECANCELLED ? OWL_TASK_CANCELLED
               : result.p                           ? OWL_TASK_COMPLETED
                                                    : OWL_TASK_FAILED);
+    t->failures = 0;
     if (t->now.status == OWL_TASK_CANCELLED)
         return;
     t->now.tool_failed = result.p && owl_str_is(owl_span_get(result, "isError"), "true");
     owl_buf_puts(&t->payload, result.p ? result : error);
-    if (t->payload.rc != 0)
-        owl_buf_reset(&t->payload);
+    t->now.payload = owl_buf_str(&t->payload);
+    if (t->payload.rc != 0 || !t->payload.n)
+        lose(t);
+}
+
+bool owl_task_due(const struct owl_call *c)
+{
+    return !c->task->saving && !owl_task_over(c->task->now.status);
 }
 
 enum owl_verdict owl_task_reply(struct owl_call *c, owl_str response)
 {
     struct owl_task_run *t = c->task;
-    if (!t->saving && !owl_task_over(t->now.status)) {
+    if (owl_task_due(c)) {
         outcome(t, response);
         save(t);
     }
-    if (!t->saving && t->rc == -OWL_ELIMIT && t->now.status != OWL_TASK_FAILED) {
-        change(t, OWL_TASK_FAILED);
-        t->now.tool_failed = false;
-        owl_buf_putz(&t->payload, "{\"code\":-32603,\"message\":\"the result is too large to be "
-                                  "kept until it is fetched\"}");
+    if (!t->saving && t->rc != 0 && t->payload.n) {
+        lose(t); /* something small may find room */
         save(t);
     }
     return t->saving ? OWL_SUSPEND : OWL_NEXT;

@@ -16,6 +16,8 @@ enum owl_verdict owl_task_step(struct owl_call *c);
 enum owl_verdict owl_task_ask(struct owl_call *c);
 /* It goes on with the answers. */
 void owl_task_go_on(struct owl_call *c);
+/* Whether its response is wanted: owl_task_reply() takes none otherwise. */
+bool owl_task_due(const struct owl_call *c);
 /* Its response, a whole message, becomes the outcome of the task. OWL_SUSPEND until that is kept,
  * then the step runs again. */
 enum owl_verdict owl_task_reply(struct owl_call *c, owl_str response);

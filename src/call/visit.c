@@ -96,6 +96,12 @@ static enum owl_verdict fail(struct owl_call *c, int rc)
     return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
 }
 
+static enum owl_verdict refuse_id(struct owl_call *c, int rc)
+{
+    return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "%s",
+                                rc == -OWL_EEXISTS ? "the id is in use" : owl_err_info(rc)->text);
+}
+
 static void on_gone(owl_call *c, void *data)
 {
     (void)c;
@@ -117,10 +123,9 @@ static enum owl_verdict carry(struct owl_task_visit *v, const struct owl_task *t
     if (v->wish == OWL_TASK_UPDATE)
         text = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
     int rc = owl_call_claim_id(c);
-    if (rc == -OWL_EEXISTS)
-        return owl_call_set_failure(c, OWL_EREQUEST, "the id is in use");
-    if (rc == 0)
-        rc = owl_call_on_cancel(c, on_gone, v);
+    if (rc != 0)
+        return refuse_id(c, rc);
+    rc = owl_call_on_cancel(c, on_gone, v);
     v->visited = true;
     owl_call_wait(c, v->wish == OWL_TASK_AWAIT ? time_left(t) : c->host->timeout_ms);
     if (rc == 0)
@@ -135,7 +140,7 @@ static enum owl_verdict found(struct owl_task_visit *v, int rc, const struct owl
         return fail(c, rc ? rc : -OWL_ENOTFOUND);
     if (v->wish != OWL_TASK_LOOK && !v->visited && !owl_task_over(t->status))
         return carry(v, t);
-    if (v->wish == OWL_TASK_AWAIT && !owl_task_over(t->status))
+    if ((v->wish == OWL_TASK_AWAIT || v->wish == OWL_TASK_CANCEL) && !owl_task_over(t->status))
         return owl_call_set_failure(c, OWL_EIO, "the task runs nowhere any more");
     return v->answer(c, t);
 }
@@ -143,16 +148,32 @@ static enum owl_verdict found(struct owl_task_visit *v, int rc, const struct owl
 static void on_found(struct owl_task_op *op, int rc)
 {
     struct owl_task_visit *v = OWL_CONTAINER(op, struct owl_task_visit, op);
-    if (owl_call__state(v->call) == OWL_CALL_RUNNING)
-        v->verdict = found(v, rc, rc == 0 ? op->tasks[0] : NULL);
+    struct owl_call *c = v->call;
+    c->consults = false;
+    if (c->step == &owl_steps[OWL_STEP_end]) { /* ended meanwhile, it has waited for this */
+        owl_call_run(c);
+        return;
+    }
+    v->verdict = found(v, rc, rc == 0 ? op->tasks[0] : NULL);
     if (!v->inside && v->verdict != OWL_SUSPEND)
-        OWL_IGNORE(owl_call_complete(v->call)); /* cancelled meanwhile: fine */
+        OWL_IGNORE(owl_call_complete(c)); /* nobody else can have */
 }
 
 static void look(struct owl_task_visit *v)
 {
     struct owl_task_store *store = v->call->host->tasks;
+    v->call->consults = true;
     store->ops->get(store, v->id, &v->op);
+}
+
+/* The store takes its time, and the client may lose its patience. */
+static enum owl_verdict wait_for_store(struct owl_task_visit *v)
+{
+    int rc = owl_call_claim_id(v->call);
+    if (rc != 0)
+        return refuse_id(v->call, rc);
+    owl_call_wait(v->call, v->call->host->timeout_ms);
+    return OWL_SUSPEND;
 }
 
 struct wake {
@@ -209,7 +230,7 @@ enum owl_verdict owl_task_visit(struct owl_call *c, enum owl_task_wish wish,
     v->inside = true;
     look(v);
     v->inside = false;
-    return v->verdict;
+    return c->consults ? wait_for_store(v) : v->verdict;
 }
 
 bool owl_task_visited(const struct owl_call *c)

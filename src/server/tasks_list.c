@@ -8,7 +8,6 @@ struct page {
     struct owl_task_op op;
     struct owl_call *call;
     bool inside; /* run() is on the stack */
-    bool done;
 };
 
 static void write_page(struct page *p)
@@ -28,7 +27,11 @@ static void write_page(struct page *p)
 static void on_listed(struct owl_task_op *op, int rc)
 {
     struct page *p = OWL_CONTAINER(op, struct page, op);
-    p->done = true;
+    p->call->consults = false;
+    if (p->call->step == &owl_steps[OWL_STEP_end]) { /* ended meanwhile, it has waited for this */
+        owl_call_run(p->call);
+        return;
+    }
     if (rc == -OWL_ENOTFOUND)
         owl_call_set_failure(p->call, OWL_EPARAMS, "cursor: not one that this list gave out");
     else if (rc != 0)
@@ -36,7 +39,7 @@ static void on_listed(struct owl_task_op *op, int rc)
     else
         write_page(p);
     if (!p->inside)
-        OWL_IGNORE(owl_call_complete(p->call)); /* cancelled meanwhile: fine */
+        OWL_IGNORE(owl_call_complete(p->call)); /* nobody else can have */
 }
 
 static enum owl_verdict run(struct owl_call *c)
@@ -49,11 +52,14 @@ static enum owl_verdict run(struct owl_call *c)
         return OWL_FINISH;
     p->call = c;
     p->op.done = on_listed;
-    p->inside = true;
+    p->inside = c->consults = true;
     c->host->tasks->ops->list(c->host->tasks, owl_session_serial(c->session), cursor, PAGE, &p->op);
     p->inside = false;
-    if (p->done)
+    if (!c->consults)
         return OWL_FINISH;
+    int rc = owl_call_claim_id(c);
+    if (rc != 0)
+        return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "the id is in use");
     owl_call_wait(c, c->host->timeout_ms);
     return OWL_SUSPEND;
 }
