@@ -303,8 +303,9 @@ static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload,
 
 enum owl_verdict owl_ask_restore(struct owl_call *c)
 {
-    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->going_on)
-        return OWL_NEXT;
+    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->going_on ||
+        c->task)
+        return OWL_NEXT; /* nor does a task that goes on come back to what began it */
     owl_error err;
     owl_str payload = {NULL, 0}, park;
     owl_str state = owl_rpc_param(&c->msg, OWL_STR("requestState"));
@@ -384,7 +385,7 @@ static enum owl_verdict ask_modern(struct owl_call *c)
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "the state of the question could not be kept: %s",
                                     owl_err_info(rc)->text);
-    c->input_required = true;
+    c->result_type = "input_required";
     return OWL_FINISH;
 }
 

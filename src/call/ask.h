@@ -69,6 +69,8 @@ enum owl_verdict owl_park_step(struct owl_call *c);
 enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal);
 /* The answer of a call that speaks through a retry. */
 void owl_park_reply(struct owl_call *c);
+/* The retry is answered with a result of this type; the call goes on by itself. */
+void owl_park_leave(struct owl_call *c, const char *type, owl_str members);
 /* Forget it; when a call ends. */
 void owl_park_drop(struct owl_call *c);
 /* End the calls that wait for a client to come back. */

@@ -170,7 +170,7 @@ struct owl_call {
     const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
     struct owl_ask *asks;           /* [handler] call/ask.h */
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
-    bool input_required;            /* the result asks a modern client */
+    const char *result_type;        /* of a modern result, if it is not "complete" */
     unsigned rounds;                /* of questions to a legacy client */
     unsigned n_asked;               /* questions that are out; no handler runs then */
     owl_str park_id; /* in host_local.parked; of a front: of the call it speaks for */

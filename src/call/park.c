@@ -19,7 +19,7 @@
 struct owl_park_word {
     struct owl_msg msg;
     struct owl_call *front;
-    bool input_required;
+    const char *type; /* as call.result_type */
     struct owl_mcp_failure failure; /* error != 0 */
     owl_str members, meta;
     char text[];
@@ -34,7 +34,7 @@ static void on_word(struct owl_reactor *r, struct owl_msg *m)
         owl_result_replace(&f->result);
         owl_buf_puts(&f->result.list, w->members);
         owl_buf_puts(&f->result.meta, w->meta);
-        f->input_required = w->input_required;
+        f->result_type = w->type;
         f->failure = w->failure;
         f->word = w; /* the texts of the failure live here until the call ends */
         OWL_IGNORE(owl_call_complete(f)); /* cancelled meanwhile: fine */
@@ -77,7 +77,7 @@ static void say(struct owl_call *front, const struct owl_park_word *in)
 
 void owl_park_reply(struct owl_call *c)
 {
-    struct owl_park_word w = {.input_required = false};
+    struct owl_park_word w = {.type = NULL};
     if (c->end_error)
         w.failure = (struct owl_mcp_failure){
             .error = c->end_error,
@@ -95,6 +95,17 @@ void owl_park_reply(struct owl_call *c)
     say(c->front, &w);
 }
 
+void owl_park_leave(struct owl_call *c, const char *type, owl_str members)
+{
+    struct owl_call *front = c->front;
+    struct owl_park_word w = {.type = type, .members = members};
+    say(front, &w);
+    pthread_mutex_lock(&c->lock);
+    c->front = NULL;
+    pthread_mutex_unlock(&c->lock);
+    owl_call_unref(front);
+}
+
 /* ---- parking ---- */
 
 /* input_required to whoever waits: the request that began the call, or the retry that is its
@@ -102,7 +113,7 @@ void owl_park_reply(struct owl_call *c)
 static int tell(struct owl_call *c, owl_str members)
 {
     if (c->front) {
-        struct owl_park_word w = {.input_required = true, .members = members};
+        struct owl_park_word w = {.type = "input_required", .members = members};
         say(c->front, &w);
         return 0;
     }

@@ -197,8 +197,8 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
     int rc = owl_result_close(&c->result, &r.members);
     if (rc != 0)
         return rc;
-    if (c->input_required) {
-        r.type = "input_required";
+    if (c->result_type) {
+        r.type = c->result_type;
         r.cacheable = false;
     }
     r.meta = owl_buf_str(&c->result.meta);

@@ -29,7 +29,7 @@ struct owl_task_run {
     struct owl_call *call;
     struct owl_task now;    /* the next version */
     struct owl_buf payload; /* of it, unless that is constant */
-    struct owl_buf birth;   /* what the client is told first */
+    struct owl_buf birth;   /* what the client is told first: a message, or a result's members */
     struct owl_task_op op;
     struct owl_timer retry;
     unsigned failures; /* saves that failed in a row */
@@ -161,6 +161,8 @@ static void announce(struct owl_task_run *t)
     c->sink = NULL;
     if (sink)
         sink->ops->respond(sink, c, owl_buf_str(&t->birth), 200);
+    else if (c->front) /* a parked call, and the retry that has brought the answers */
+        owl_park_leave(c, "task", owl_buf_str(&t->birth));
     owl_buf_done(&t->birth);
 }
 
@@ -219,12 +221,16 @@ static void on_saved(struct owl_task_op *op, int rc)
 
 /* ---- birth ---- */
 
-/* The answer to the request that begins it. */
+/* The answer to the request that begins it; a front writes its own message. */
 static int write_birth(struct owl_task_run *t)
 {
     struct owl_call *c = t->call;
     bool modern = c->codec->era == OWL_ERA_MODERN;
     struct owl_buf members;
+    if (!c->sink) {
+        owl_task_write(&t->birth, &t->now, c->codec->era, false);
+        return t->birth.rc;
+    }
     owl_buf_init(&members, 4096);
     owl_buf_putz(&members, modern ? "" : "\"task\":{");
     owl_task_write(&members, &t->now, c->codec->era, false);
@@ -276,18 +282,26 @@ static int begin(struct owl_call *c, uint64_t ttl_ms)
     return 0;
 }
 
-/* params.task of a client that wants a task: how long to keep it. */
-static int wanted_ttl(struct owl_call *c, owl_str task, uint64_t *ret_ms)
+/* Whether a legacy client has asked for a task. */
+static bool wants_task(const struct owl_call *c)
 {
-    uint64_t most = c->host->limits->task_ms, ms;
+    return c->rev >= OWL_REV_2025_11_25 && owl_rpc_param(&c->msg, OWL_STR("task")).p;
+}
+
+/* How long it wants the task to be kept. */
+static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
+{
+    uint64_t most = c->host->limits->task_ms, ms = most;
+    owl_str task = owl_rpc_param(&c->msg, OWL_STR("task"));
     owl_str ttl = owl_span_is_object(task) ? owl_span_get(task, "ttl") : (owl_str){NULL, 0};
-    if (!owl_span_is_object(task) || (ttl.p && !owl_str_u64(ttl, UINT64_MAX, &ms))) {
+    bool as_long_as_possible = !ttl.p || owl_str_is(ttl, "null");
+    if (!owl_span_is_object(task) || !(as_long_as_possible || owl_str_u64(ttl, UINT64_MAX, &ms))) {
         owl_call_set_failure(c, OWL_EPARAMS,
                              "params.task must be an object, its ttl a number of milliseconds");
         c->failure.of_tool = false; /* the request is malformed, the tool has not failed */
         return -OWL_EPARAMS;
     }
-    *ret_ms = !ttl.p || ms > most ? most : ms < MIN_TTL_MS ? MIN_TTL_MS : ms;
+    *ret_ms = ms > most ? most : ms < MIN_TTL_MS ? MIN_TTL_MS : ms;
     return 0;
 }
 
@@ -298,7 +312,10 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
     bool tasks = c->handler_flags & OWL_TASK, only = c->handler_flags & OWL_TASK_ONLY;
     *ret_ttl_ms = c->host->limits->task_ms;
     if (c->codec->era == OWL_ERA_MODERN) {
-        if (!tasks || (!only && !owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION)))
+        /* A retry goes on with the call that asked. */
+        if (!tasks || (!only && owl_rpc_param(&c->msg, OWL_STR("requestState")).p))
+            return OWL_NEXT;
+        if (!only && !owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION))
             return OWL_NEXT;
         if (owl_call_require(c, "extensions." OWL_TASKS_EXTENSION) != 0)
             return OWL_FINISH;
@@ -306,12 +323,12 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
     }
     bool served = c->rev >= OWL_REV_2025_11_25 &&
                   (owl_snapshot_caps(owl_call_registry(c)) & OWL_CAP_TASKS);
-    owl_str wish = served ? owl_rpc_param(&c->msg, OWL_STR("task")) : (owl_str){NULL, 0};
-    if (wish.p && !tasks)
+    bool wanted = served && wants_task(c);
+    if (wanted && !tasks)
         return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s does not run as a task", (int)c->name.n,
                                     c->name.p);
-    if (wish.p)
-        return wanted_ttl(c, wish, ret_ttl_ms) == 0 ? OWL_SUSPEND : OWL_FINISH;
+    if (wanted)
+        return wanted_ttl(c, ret_ttl_ms) == 0 ? OWL_SUSPEND : OWL_FINISH;
     if (!only)
         return OWL_NEXT;
     if (served)
@@ -380,8 +397,11 @@ static void on_wish(struct owl_reactor *r, struct owl_msg *m)
 
 int owl_call_become_task(owl_call *c)
 {
-    if (c->codec->era != OWL_ERA_MODERN || !c->item || !(c->handler_flags & OWL_TASK_LATER) ||
-        !owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION))
+    if (!c->item || !(c->handler_flags & OWL_TASK_LATER))
+        return -OWL_ECAPABILITY;
+    if (c->codec->era == OWL_ERA_LEGACY) /* there the client decides, before the handler runs */
+        return wants_task(c) ? 0 : -OWL_ECAPABILITY;
+    if (!owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION))
         return -OWL_ECAPABILITY;
     if (owl_reactor_self() == c->reactor) {
         become(c);

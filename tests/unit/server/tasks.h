@@ -318,7 +318,8 @@ static inline int parked_answer(owl_call *c, const owl_json *answer, void *data)
     if (data)
         atomic_store(&become_rc, owl_call_become_task(c));
     if (data)
-        wait_gate(c, NULL);
+        while (!atomic_load(&gate) && !owl_call_cancelled(c))
+            usleep(500);
     return owl_result_textf(c, "parked=%s", given_name(answer));
 }
 

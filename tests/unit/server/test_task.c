@@ -347,6 +347,42 @@ TEST(questions_before_the_task_travel_with_the_call, "mcp:K1")
     everywhere(check_between);
 }
 
+static void check_parked_later(void)
+{
+    msg *first = modern_tool(s, "parked_later", TASKS);
+    assert_string_equal(str_at(first, "result/resultType"), "input_required");
+    msg *m = retry("parked_later", first, "{\"a\":" ACCEPT("Ann") "}");
+    struct id id = id_at(m, "result/taskId");
+    assert_int_equal(atomic_load(&become_rc), 0);
+    expect_str(m, "result/resultType", "task");
+    owl_json_doc_free(first);
+    atomic_store(&gate, 1);
+    expect_text(task_when(s, id, "completed"), "parked=Ann");
+}
+
+TEST(a_parked_call_becomes_a_task, "")
+{
+    everywhere(check_parked_later);
+}
+
+/* A call that began without a task ends without one, even if the client has learnt of tasks. */
+static void check_late_declaration(void)
+{
+    static const char *const tools[] = {"ask", "parked"}, *const texts[] = {"a=Ann", "parked=Ann"};
+    for (size_t i = 0; i < 2; i++) {
+        msg *first = modern_tool(s, tools[i], NO_TASKS);
+        assert_string_equal(str_at(first, "result/resultType"), "input_required");
+        expect_str(retry(tools[i], first, "{\"a\":" ACCEPT("Ann") "}"), "result/content/0/text",
+                   texts[i]);
+        owl_json_doc_free(first);
+    }
+}
+
+TEST(a_retry_goes_on_with_the_call_that_asked, "")
+{
+    everywhere(check_late_declaration);
+}
+
 /* ---- telling ---- */
 
 static void check_silence(void)
