@@ -23,6 +23,7 @@ enum { MIN_TTL_MS = 1000, TRIES = 8, RETRY_MS = 250 };
 struct waiter {
     struct owl_list node;
     struct owl_call *visitor; /* counted */
+    bool speak;               /* the task may speak through it */
 };
 
 struct owl_task_run {
@@ -460,8 +461,8 @@ void owl_task_go_on(struct owl_call *c)
 
 void owl_task__answer(struct owl_call *c, owl_str responses)
 {
-    if (owl_call__state(c) != OWL_CALL_ASKING)
-        return; /* nobody has asked */
+    if (c->codec->era != OWL_ERA_MODERN || owl_call__state(c) != OWL_CALL_ASKING)
+        return; /* nobody has asked, or the older way */
     int rc = owl_ask__take(c, responses);
     bool open = false;
     for (struct owl_ask *a = c->asks; a; a = a->next)
@@ -481,15 +482,13 @@ void owl_task__answer(struct owl_call *c, owl_str responses)
 /* What the call says from now on, and asks, goes through @p front (NULL: nowhere). */
 static void speak_through(struct owl_call *c, struct owl_call *front)
 {
+    owl_ask_drop(c); /* asked again where they are heard */
     pthread_mutex_lock(&c->lock); /* the handler may report progress at any time */
     struct owl_call *old = c->front;
     c->front = front ? owl_call_ref(front) : NULL;
     pthread_mutex_unlock(&c->lock);
     owl_call_unref(old);
-    if (c->codec->era == OWL_ERA_MODERN || owl_call__state(c) != OWL_CALL_ASKING)
-        return;
-    owl_ask__unsend(c); /* asked again where they are heard */
-    if (front)
+    if (front && owl_call__state(c) == OWL_CALL_ASKING)
         ask_front(c);
 }
 
@@ -501,23 +500,28 @@ void owl_task__attach(struct owl_call *c, struct owl_call *visitor, bool speak)
         return;
     }
     w->visitor = owl_call_ref(visitor);
+    /* Only the client that began it is asked and told, and only in the older form. */
+    w->speak = speak && c->session && visitor->session == c->session;
     owl_list_add(&c->task->waiters, &w->node);
-    if (speak)
+    if (w->speak)
         speak_through(c, visitor);
 }
 
 void owl_task__detach(struct owl_call *c, struct owl_call *visitor)
 {
+    struct owl_call *other = NULL;
     OWL_LIST_EACH (&c->task->waiters, it) {
         struct waiter *w = OWL_CONTAINER(it, struct waiter, node);
-        if (w->visitor != visitor)
+        if (w->visitor != visitor) {
+            other = w->speak ? w->visitor : other;
             continue;
+        }
         owl_list_del(&w->node);
         owl_call_unref(w->visitor);
         owl_free(w);
     }
     if (c->front == visitor)
-        speak_through(c, NULL);
+        speak_through(c, other);
 }
 
 /* ---- the end ---- */

@@ -24,12 +24,13 @@ struct exchange {
 
 /* ---- the stream ---- */
 
-/* The client cannot come back: a question that it was asked will never be answered. */
+/* The client cannot come back: a question that it was asked will never be answered, and nobody
+ * waits for a task any more. */
 static void on_forgotten(void *user)
 {
     struct exchange *x = user;
     struct owl_call *c = x->call;
-    if (c && c->n_asked)
+    if (c && (c->n_asked || c->visit))
         /* just completed: its answer is dropped */
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }
@@ -189,8 +190,8 @@ static void exchange_gone(struct owl_hook *h)
 {
     struct exchange *x = OWL_CONTAINER(h, struct exchange, hook);
     struct owl_call *c = x->call;
-    x->req = NULL; /* Nor can a question be answered whose stream has gone. */
-    if (c && (c->codec->era == OWL_ERA_MODERN || c->n_asked))
+    x->req = NULL; /* Nor can a question be answered whose stream has gone, nor be waited for. */
+    if (c && (c->codec->era == OWL_ERA_MODERN || c->n_asked || c->visit))
         /* just completed: its answer is dropped */
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }
