@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "call/call.h"
+#include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
 
@@ -144,6 +144,16 @@ static int tell(owl_call *c, owl_str message, double progress)
     return rc == -OWL_ESTATE ? 0 : rc; /* a client that takes no messages does not want to know */
 }
 
+/* The last member of params: what a legacy task says names it. */
+static void put_related(struct owl_buf *b, const owl_call *c)
+{
+    if (!c->related.p)
+        return;
+    owl_buf_putz(b, ",\"_meta\":{");
+    owl_task_write_related(b, c);
+    owl_buf_putc(b, '}');
+}
+
 int owl_call_progress(owl_call *c, double progress, double total, const char *message)
 {
     if (!isfinite(progress) || !isfinite(total))
@@ -173,6 +183,7 @@ int owl_call_progress(owl_call *c, double progress, double total, const char *me
         owl_buf_putz(&b, ",\"message\":");
         owl_json_quote(&b, owl_str_of(message));
     }
+    put_related(&b, c);
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
     int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), progress);
@@ -202,6 +213,7 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
     }
     owl_buf_putz(&b, ",\"data\":");
     owl_buf_puts(&b, data);
+    put_related(&b, c);
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
     int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), (double)NAN);

@@ -396,18 +396,21 @@ static struct owl_map *asked(struct owl_call *c)
     return &owl_host_local(c->host, c->reactor)->asked;
 }
 
-/* A question of a task says so, unless the handler has its own _meta. */
+/* A question of a task says so, in the handler's own _meta if there is one. */
 static void put_params(struct owl_buf *b, struct owl_call *c, const struct owl_ask *a)
 {
-    if (!c->task || owl_span_get(a->params, "_meta").p) {
-        owl_buf_puts(b, a->params);
+    owl_str all = a->params, meta = owl_span_get(all, "_meta"); /* compact */
+    if (!c->related.p || (meta.p && !owl_span_is_object(meta))) {
+        owl_buf_puts(b, all);
         return;
     }
-    owl_buf_putz(b, "{\"_meta\":{");
+    const char *at = meta.p ? meta.p + 1 : all.p + 1; /* the first member of what it goes into */
+    owl_buf_put(b, all.p, (size_t)(at - all.p));
+    owl_buf_putz(b, meta.p ? "" : "\"_meta\":{");
     owl_task_write_related(b, c);
-    owl_str rest = {a->params.p + 1, a->params.n - 1}; /* compact, from its first member on */
-    owl_buf_putz(b, rest.n > 1 ? "}," : "}");
-    owl_buf_puts(b, rest);
+    owl_buf_putz(b, meta.p ? "" : "}");
+    owl_buf_putz(b, *at == '}' ? "" : ",");
+    owl_buf_put(b, at, all.n - (size_t)(at - all.p));
 }
 
 static int send_question(struct owl_call *c, struct owl_ask *a)

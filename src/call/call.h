@@ -180,6 +180,7 @@ struct owl_call {
     struct owl_call *front;       /* parked, or a task: the call through which it speaks; counted */
     struct owl_park_word *word;   /* front: the texts of its failure */
     struct owl_task_run *task;    /* this call runs as a task: call/task.h */
+    owl_str related;              /* legacy: its id, in whatever the call says; immutable */
     struct owl_task_visit *visit; /* … or is about one */
     bool consults;                /* it has asked the store of tasks: it stays until the answer */
     pthread_mutex_t lock;         /* the rest, front and meta.progress_token */

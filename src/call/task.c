@@ -95,8 +95,11 @@ void owl_task_write(struct owl_buf *b, const struct owl_task *t, enum owl_era er
 
 void owl_task_write_related(struct owl_buf *b, const struct owl_call *c)
 {
-    owl_buf_printf(b, "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"%s\"}",
-                   c->task->now.id);
+    if (!c->related.p)
+        return;
+    owl_buf_putz(b, "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"");
+    owl_buf_puts(b, c->related);
+    owl_buf_putz(b, "\"}");
 }
 
 /* ---- keeping it ---- */
@@ -245,6 +248,16 @@ static int write_birth(struct owl_task_run *t)
     return rc;
 }
 
+/* A legacy call becomes a task before its handler has the arena, or never. */
+static int relate(struct owl_task_run *t)
+{
+    struct owl_call *c = t->call;
+    owl_str id = owl_str_of(t->now.id);
+    if (c->codec->era == OWL_ERA_LEGACY)
+        c->related = (owl_str){owl_arena_dup(c->arena, id), id.n};
+    return c->codec->era == OWL_ERA_LEGACY && !c->related.p ? -OWL_ENOMEM : 0;
+}
+
 static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
 {
     char hex[33];
@@ -265,8 +278,8 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     t->now.poll_ms = c->host->task_poll_ms;
     t->now.session = c->session ? owl_session_serial(c->session) : 0;
     t->now.principal = c->principal;
-    if (write_birth(t) != 0 || owl_map_put(&owl_host_local(c->host, c->reactor)->tasks,
-                                           owl_str_of(t->now.id), c, NULL) != 0) {
+    if (relate(t) != 0 || write_birth(t) != 0 ||
+        owl_map_put(&owl_host_local(c->host, c->reactor)->tasks, owl_str_of(t->now.id), c, NULL)) {
         owl_buf_done(&t->birth);
         owl_free(t);
         return NULL;

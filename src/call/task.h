@@ -49,7 +49,8 @@ bool owl_task_visited(const struct owl_call *c);
  * Members without braces. */
 void owl_task_write(struct owl_buf *b, const struct owl_task *t, enum owl_era era, bool detailed);
 
-/* "io.modelcontextprotocol/related-task":{…}: a member of _meta in questions of the task @p c. */
+/* "io.modelcontextprotocol/related-task":{…}: a member of _meta; nothing if @p c is no legacy task.
+ * Any thread. */
 void owl_task_write_related(struct owl_buf *b, const struct owl_call *c);
 
 /* ---- between the two ---- */
