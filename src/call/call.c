@@ -241,7 +241,7 @@ void owl_call_wait(struct owl_call *c, uint64_t ms)
 
 uint64_t owl_call__allowed_ms(const struct owl_call *c)
 {
-    uint64_t ms = c->task ? owl_task_left(c) : c->host->timeout_ms;
+    uint64_t ms = c->task ? owl_task_allowed(c) : c->host->timeout_ms;
     return c->item && c->item->timeout_ms && c->item->timeout_ms < ms ? c->item->timeout_ms : ms;
 }
 

@@ -39,6 +39,14 @@ void owl_task_aunref(struct owl_task *t)
         owl_free(t);
 }
 
+uint64_t owl_task_left(const struct owl_task *t)
+{
+    int64_t gone = owl_wall_ms() - t->created_ms;
+    if (gone < 0)
+        return t->ttl_ms;
+    return (uint64_t)gone < t->ttl_ms ? t->ttl_ms - (uint64_t)gone : 0;
+}
+
 /* ---- the table ---- */
 
 struct slot {
@@ -59,11 +67,6 @@ static struct memory *memory_of(struct owl_task_store *s)
     return OWL_CONTAINER(s, struct memory, store);
 }
 
-static bool expired(const struct owl_task *t, int64_t now)
-{
-    return now - t->created_ms >= 0 && (uint64_t)(now - t->created_ms) >= t->ttl_ms;
-}
-
 static void forget(struct memory *m, struct slot *s)
 {
     owl_map_del(&m->by_id, owl_str_of(s->task->id));
@@ -73,25 +76,24 @@ static void forget(struct memory *m, struct slot *s)
     owl_free(s);
 }
 
-/* Makes room for @p bytes more; false if only tasks that run are left. @p keep stays. */
-static bool make_room(struct memory *m, size_t bytes, const struct slot *keep)
+/* Makes room for one more task or none, and @p bytes more; false if only tasks that run are left.
+ * @p keep stays. */
+static bool make_room(struct memory *m, size_t tasks, size_t bytes, const struct slot *keep)
 {
     OWL_LIST_EACH (&m->order, it) {
-        if (m->bytes + bytes <= m->max_bytes)
+        if (m->by_id.n + tasks <= m->max && m->bytes + bytes <= m->max_bytes)
             break;
         struct slot *s = OWL_CONTAINER(it, struct slot, node);
-        if (s != keep && owl_task_over(s->task->status))
+        if (s != keep && (owl_task_over(s->task->status) || !owl_task_left(s->task)))
             forget(m, s);
     }
-    return m->bytes + bytes <= m->max_bytes;
+    return m->by_id.n + tasks <= m->max && m->bytes + bytes <= m->max_bytes;
 }
 
 static int add(struct memory *m, struct owl_task *t)
 {
-    struct slot *s = m->by_id.n < m->max ? owl_calloc(1, sizeof *s) : NULL;
-    if (!s)
-        return m->by_id.n < m->max ? -OWL_ENOMEM : -OWL_ELIMIT;
-    int rc = owl_map_put(&m->by_id, owl_str_of(t->id), s, NULL);
+    struct slot *s = owl_calloc(1, sizeof *s);
+    int rc = s ? owl_map_put(&m->by_id, owl_str_of(t->id), s, NULL) : -OWL_ENOMEM;
     if (rc != 0) {
         owl_free(s);
         return rc;
@@ -107,7 +109,7 @@ static int put(struct memory *m, struct owl_task *t)
     struct slot *s = owl_map_get(&m->by_id, owl_str_of(t->id));
     size_t had = s ? s->task->payload.n : 0;
     size_t more = t->payload.n > had ? t->payload.n - had : 0;
-    if (more > m->max_bytes || !make_room(m, more, s))
+    if (more > m->max_bytes || !make_room(m, s ? 0 : 1, more, s))
         return -OWL_ELIMIT;
     if (!s)
         return add(m, t);
@@ -133,10 +135,9 @@ static void memory_put(struct owl_task_store *store, struct owl_task *t, struct 
 static void memory_get(struct owl_task_store *store, owl_str id, struct owl_task_op *op)
 {
     struct memory *m = memory_of(store);
-    int64_t now = owl_wall_ms();
     pthread_mutex_lock(&m->lock);
     struct slot *s = owl_map_get(&m->by_id, id);
-    struct owl_task *t = s && !expired(s->task, now) ? owl_task_aref(s->task) : NULL;
+    struct owl_task *t = s && owl_task_left(s->task) ? owl_task_aref(s->task) : NULL;
     pthread_mutex_unlock(&m->lock);
     op->tasks = &t;
     op->n = t ? 1 : 0;
@@ -148,7 +149,6 @@ static void memory_get(struct owl_task_store *store, owl_str id, struct owl_task
 static int gather(struct memory *m, uint64_t session, owl_str after, size_t max,
                   struct owl_task **ret)
 {
-    int64_t now = owl_wall_ms();
     struct owl_list *it = m->order.next;
     if (after.p) {
         struct slot *s = owl_map_get(&m->by_id, after);
@@ -159,7 +159,7 @@ static int gather(struct memory *m, uint64_t session, owl_str after, size_t max,
     int n = 0;
     for (; it != &m->order && (size_t)n < max; it = it->next) {
         struct owl_task *t = OWL_CONTAINER(it, struct slot, node)->task;
-        if (t->session == session && !expired(t, now))
+        if (t->session == session && owl_task_left(t))
             ret[n++] = owl_task_aref(t);
     }
     return n;
@@ -189,11 +189,10 @@ static void memory_list(struct owl_task_store *store, uint64_t session, owl_str 
 static void memory_expire(struct owl_task_store *store)
 {
     struct memory *m = memory_of(store);
-    int64_t now = owl_wall_ms();
     pthread_mutex_lock(&m->lock);
     OWL_LIST_EACH (&m->order, it) {
         struct slot *s = OWL_CONTAINER(it, struct slot, node);
-        if (expired(s->task, now))
+        if (!owl_task_left(s->task))
             forget(m, s);
     }
     pthread_mutex_unlock(&m->lock);

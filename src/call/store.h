@@ -42,8 +42,10 @@ struct owl_task {
 OWL_NODISCARD struct owl_task *owl_task_new(const struct owl_task *from);
 struct owl_task *owl_task_aref(struct owl_task *t);
 void owl_task_aunref(struct owl_task *t);
+/* Milliseconds until it is forgotten; 0: it is. A clock that was set back counts for nothing. */
+uint64_t owl_task_left(const struct owl_task *t);
 
-/* A question to a store, embedded by whoever asks; lives until `done`. */
+/* A question to a store, embedded by whoever asks; lives until `done`, which every question gets. */
 struct owl_task_op {
     /* On the reactor that asked, inside the call or later. */
     void (*done)(struct owl_task_op *op, int rc);
@@ -71,8 +73,8 @@ struct owl_task_store_ops {
     void (*free)(struct owl_task_store *s);
 };
 
-/* In memory: at most @p max tasks; @p max_bytes bounds their payloads, for which the oldest that
- * are over give way. Answers inside the call. NULL without memory. */
+/* In memory: at most @p max tasks; @p max_bytes bounds their payloads. The oldest that are over give
+ * way to new ones. Answers inside the call. NULL without memory. */
 OWL_NODISCARD struct owl_task_store *owl_task_memory_new(size_t max, size_t max_bytes);
 
 #endif

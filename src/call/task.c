@@ -42,11 +42,10 @@ struct owl_task_run {
     struct owl_list waiters;
 };
 
-uint64_t owl_task_left(const struct owl_call *c)
+uint64_t owl_task_allowed(const struct owl_call *c)
 {
-    const struct owl_task *t = &c->task->now;
-    int64_t gone = owl_wall_ms() - t->created_ms;
-    return gone < 0 || (uint64_t)gone >= t->ttl_ms ? 1 : t->ttl_ms - (uint64_t)gone;
+    uint64_t left = owl_task_left(&c->task->now);
+    return left ? left : 1;
 }
 
 /* ---- as JSON ---- */
@@ -455,7 +454,7 @@ static int show_questions(struct owl_task_run *t)
 
 enum owl_verdict owl_task_ask(struct owl_call *c)
 {
-    owl_call_wait(c, owl_task_left(c));
+    owl_call_wait(c, owl_task_allowed(c));
     int rc = show_questions(c->task);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "the questions could not be kept: %s",

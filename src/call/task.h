@@ -23,8 +23,8 @@ bool owl_task_due(const struct owl_call *c);
 enum owl_verdict owl_task_reply(struct owl_call *c, owl_str response);
 /* Forget it; when the call ends. */
 void owl_task_drop(struct owl_call *c);
-/* Milliseconds until the task is forgotten. */
-uint64_t owl_task_left(const struct owl_call *c);
+/* Milliseconds that it may go on: until the task is forgotten. */
+uint64_t owl_task_allowed(const struct owl_call *c);
 /* The server stops: end the tasks that wait for answers. */
 void owl_tasks_end_waiting(struct owl_host_local *l);
 

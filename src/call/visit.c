@@ -4,7 +4,6 @@
  * Threads: a visiting call is touched on its reactor only, the task's call on its own; they meet by
  * messages, each of which holds the visitor. */
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
 #include "call/task.h"
@@ -109,13 +108,6 @@ static void on_gone(owl_call *c, void *data)
     OWL_IGNORE(send_errand(data, true, (owl_str){NULL, 0}));
 }
 
-static uint64_t time_left(const struct owl_task *t)
-{
-    int64_t gone = owl_wall_ms() - t->created_ms;
-    return gone < 0 || (uint64_t)gone > t->ttl_ms ? GRACE_MS
-                                                  : t->ttl_ms - (uint64_t)gone + GRACE_MS;
-}
-
 static enum owl_verdict carry(struct owl_task_visit *v, const struct owl_task *t)
 {
     struct owl_call *c = v->call;
@@ -127,7 +119,7 @@ static enum owl_verdict carry(struct owl_task_visit *v, const struct owl_task *t
         return refuse_id(c, rc);
     rc = owl_call_on_cancel(c, on_gone, v);
     v->visited = true;
-    owl_call_wait(c, v->wish == OWL_TASK_AWAIT ? time_left(t) : c->host->timeout_ms);
+    owl_call_wait(c, v->wish == OWL_TASK_AWAIT ? owl_task_left(t) + GRACE_MS : c->host->timeout_ms);
     if (rc == 0)
         rc = send_errand(v, false, text);
     return rc == 0 ? OWL_SUSPEND : fail(c, rc);
