@@ -54,6 +54,14 @@ def sdk(version, era, reached=targets):
             equal(seen["changed"], True, transport)
 
 
+def tasks(*arguments):
+    need_clients()
+    done = run([NODE, ROOT / "tests/conformance/tasks.cjs", *arguments],
+               OWLCLAW_CLIENTS=str(CLIENTS))
+    equal(done.returncode, 0, f"{arguments}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
 def inspector(era, reached=targets):
     need_clients()
     package = CLIENTS / "node_modules/@modelcontextprotocol/inspector"
@@ -100,6 +108,24 @@ if VARIANT == "normal":
     @test(timeout=60)
     def sdk_v2_works_modern():
         sdk("v2", "modern")
+
+    @test("mcp:L13", timeout=60)
+    def sdk_v1_runs_tasks():
+        for transport, target in targets():
+            equal(tasks("v1", *target), {
+                "capability": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+                "slow": ["taskCreated", "result"], "text": "l: done after 0.7 seconds.",
+                "ttl": 60000, "asked": "f is deleted.", "failed": "error", "isError": True,
+                "cancelled": "cancelled", "again": -32602, "status": "cancelled", "listed": 4,
+                "pushed": True}, transport)
+
+    @test("mcp:K1 mcp:K2 mcp:K4", timeout=60)
+    def ext_tasks_on_sdk_v2_runs_tasks():
+        seen = tasks("ext", f"http://127.0.0.1:{server().port}/mcp")
+        equal((seen["slow"], seen["text"]), ("task", "l: done after 0.3 seconds."))
+        equal((seen["failed"], seen["isError"]), ("task", True))
+        check(seen["quick"] != "task", f"greet is no task: {seen['quick']}")
+        contains(seen["error"], "ends in an error")
 
     @test(timeout=60)
     def inspector_works_legacy():
