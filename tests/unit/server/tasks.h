@@ -381,7 +381,9 @@ static inline void add_task_tools(owl_server *s)
 
 static inline owl_server *task_server(unsigned reactors)
 {
-    owl_server *s = server_new(reactors);
+    owl_limits limits = OWL_LIMITS;
+    limits.replay_ms = 50; /* a client that has lost its stream is given up soon */
+    owl_server *s = server_with((owl_server_options){.reactors = reactors, .limits = &limits});
     add_task_tools(s);
     use_store(s, 1000, 1 << 20);
     server_start(s);

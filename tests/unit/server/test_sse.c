@@ -308,7 +308,7 @@ static void nothing_stays(unsigned reactors)
     expect_nothing_left(s, 1000);
     size_t after = memory_in_use(s);
     print_message("%zu bytes in use, then %zu\n", before, after);
-    assert_true(after <= before + 64 * 1024);
+    assert_true(after <= before + VISITS / 2 * 400); /* caches grow a little, leaks a lot */
     assert_int_equal(owl_sessions_count(s->sessions), 0);
     server_end(s);
 }
