@@ -60,6 +60,7 @@ static const struct {
     LIMIT(connections),
     LIMIT(connections_per_peer),
     LIMIT(queue_bytes),
+    LIMIT(queue_total_bytes),
     LIMIT(streams),
     LIMIT(listens),
     LIMIT(sessions),

@@ -42,8 +42,10 @@ typedef struct owl_limits {
                                   * trusted_proxies are exempt unless it is set. */
     size_t queue_bytes;          /* unsent when a stream is written to, beyond which its reader is
                                   * dropped; default 1 MiB */
-    size_t streams;              /* open event streams but listens; default 10000 */
-    size_t listens;              /* subscriptions/listen; default 10000 */
+    size_t queue_total_bytes; /* unsent to all peers over HTTP, beyond which those that read least
+                                  * are dropped; default 256 MiB */
+    size_t streams;           /* open event streams but listens; default 10000 */
+    size_t listens;           /* subscriptions/listen; default 10000 */
 
     /* legacy sessions */
     size_t sessions;           /* over HTTP; default 10000 */

@@ -12,7 +12,7 @@
 enum {
     OWL_SESSION_URI_BYTES = 8192,
     OWL_SESSION_URIS_BYTES = 256 * 1024,
-    OWL_SESSION_CLIENT_BYTES = 64 * 1024 /* capabilities and clientInfo together */
+    OWL_SESSION_CLIENT_BYTES = 16 * 1024 /* capabilities and clientInfo together */
 };
 
 struct owl_session;

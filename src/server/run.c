@@ -273,6 +273,7 @@ static struct owl_http_limits http_limits(const owl_limits *l)
         .headers = (unsigned)l->headers,
         .body_bytes = l->body_bytes,
         .queue_bytes = l->queue_bytes,
+        .queue_total_bytes = l->queue_total_bytes,
         .header_ms = (unsigned)l->header_ms,
         .body_ms = (unsigned)l->body_ms,
         .idle_ms = (unsigned)l->idle_ms,

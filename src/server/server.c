@@ -167,6 +167,8 @@ int owl_server_new(const owl_server_options *options, owl_server **ret_server, o
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     pthread_mutex_init(&s->lock, NULL);
     owl_map_init(&s->methods);
+    owl_map_init(&s->touched);
+    owl_list_init(&s->touched_order);
     s->stdio_in = s->stdio_out = -1;
     rc = apply_options(s, &o, reterr);
     if (rc == 0 && (rc = add_methods(s)) != 0)
@@ -224,6 +226,7 @@ void owl_server_free(owl_server *s)
     owl_free(s->local);
     owl_registry_free(s->registry);
     free_lists(s);
+    owl_subs_done(s);
     owl_cors_free(s->cors);
     owl_sessions_free(s->sessions);
     owl_replays_free(s->replays);

@@ -74,12 +74,14 @@ void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *s
 void owl_subs_remove(struct owl_sub *sub);
 /* [any] Tell all subscribers, debounced by a few milliseconds. */
 void owl_subs_changed(struct owl_server *s, unsigned changes);
-/* [any] The resource has changed. */
+/* [any] The resource has changed; likewise. */
 OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
 /* A task has changed: an owl_host.task_changed. */
 void owl_subs_task(struct owl_host *h, const struct owl_task *t);
 /* [any] End the streams of a session that has ended. */
 void owl_subs_prune(struct owl_server *s, const struct owl_session *session);
+/* After all reactors have ended. */
+void owl_subs_done(struct owl_server *s);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
 
@@ -101,9 +103,9 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_reactor *reactor;
     struct owl_list subs;
     struct owl_list subs_of[OWL_SUB_BUCKETS]; /* the same that have a session, by its serial */
-    struct owl_list sse_peers; /* server/sse.c */
-    struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
-    struct owl_timer timer;    /* grace, then the wait for connections to close */
+    struct owl_list sse_peers;                /* server/sse.c */
+    struct owl_map sse_ids; /* the same, those whose streams are open, by their ids */
+    struct owl_timer timer; /* grace, then the wait for connections to close */
     struct owl_msg drain;
     bool draining, ended;
     unsigned waited_ms;
@@ -168,13 +170,15 @@ struct owl_server {
     atomic_uint n_ended; /* reactors that have nothing left to do */
     uv_async_t wake;     /* on reactor 0: owl_server_stop() from a signal handler */
     atomic_bool wake_open, stop_asked;
-    atomic_uint wakers;      /* threads within owl_server_stop() */
-    struct owl_timer sweep;  /* on reactor 0: expired sessions */
-    struct owl_timer tell;   /* on reactor 0: debounced changes */
-    atomic_uint changed;     /* OWL_CHANGED_* that clients are about to hear of */
-    atomic_uint unpublished; /* … that could not be published yet */
-    atomic_uint n_subs;      /* subscribers of all reactors */
-    atomic_size_t listens;   /* subscriptions/listen requests that are open */
+    atomic_uint wakers;     /* threads within owl_server_stop() */
+    struct owl_timer sweep; /* on reactor 0: expired sessions */
+    struct owl_timer tell;  /* on reactor 0: debounced changes */
+    struct owl_map touched; /* on reactor 0: resources that clients are about to hear of … */
+    struct owl_list touched_order; /* … and in which order */
+    atomic_uint changed;           /* OWL_CHANGED_* that clients are about to hear of */
+    atomic_uint unpublished;       /* … that could not be published yet */
+    atomic_uint n_subs;            /* subscribers of all reactors */
+    atomic_size_t listens;         /* subscriptions/listen requests that are open */
     bool embedded;
 };
 

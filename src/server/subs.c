@@ -1,13 +1,16 @@
 /* server/subs.c - who hears of changes: legacy streams and modern listens.
  *
  * Threads: a subscriber lives on one reactor; a change is posted to every reactor and told there.
- * Changes of lists are gathered for a few milliseconds on reactor 0 first, so that a hundred new
- * tools are one notification. */
+ * Changes are gathered for a few milliseconds on reactor 0 first, so that a hundred new tools are one
+ * notification, and a resource that changes all the time is told of a hundred times a second. */
 #include "base/alloc.h"
 #include "codec/json.h"
 #include "server/server.h"
 
-enum { DEBOUNCE_MS = 10 };
+enum {
+    DEBOUNCE_MS = 10,
+    MAX_TOUCHED = 1000 /* resources that wait to be told of */
+};
 
 struct news {
     struct owl_msg msg;
@@ -211,50 +214,110 @@ void owl_subs_task(struct owl_host *h, const struct owl_task *t)
     owl_task_aunref(news.task);
 }
 
-static void on_tell(struct owl_timer *t)
+/* A resource that has changed, on its way to reactor 0 and until it is told there. */
+struct touch {
+    struct owl_msg msg;
+    struct owl_server *server;
+    struct owl_list node;
+    size_t n;
+    char uri[];
+};
+
+static void forget_touched(struct owl_server *s, struct touch *t)
 {
-    struct owl_server *s = OWL_CONTAINER(t, struct owl_server, tell);
+    owl_map_del(&s->touched, (owl_str){t->uri, t->n});
+    owl_list_del(&t->node);
+    owl_free(t);
+}
+
+void owl_subs_done(struct owl_server *s)
+{
+    OWL_LIST_EACH (&s->touched_order, it)
+        forget_touched(s, OWL_CONTAINER(it, struct touch, node));
+    owl_map_done(&s->touched);
+}
+
+static void tell_all(struct owl_server *s)
+{
     unsigned changes = atomic_exchange(&s->changed, 0);
     struct news news = {.server = s, .changes = changes};
-    if (changes && post_all(&news, (owl_str){NULL, 0}) != 0)
+    int rc = changes ? post_all(&news, (owl_str){NULL, 0}) : 0;
+    news.changes = 0;
+    OWL_LIST_EACH (&s->touched_order, it) {
+        struct touch *t = OWL_CONTAINER(it, struct touch, node);
+        rc = post_all(&news, (owl_str){t->uri, t->n}) ? -OWL_ENOMEM : rc;
+        forget_touched(s, t);
+    }
+    if (rc != 0)
         OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs",
                 "out of memory: clients were not told of a change");
 }
 
-struct arm {
-    struct owl_msg msg;
-    struct owl_server *server;
-};
-
-static void on_arm(struct owl_reactor *r, struct owl_msg *m)
+static void on_tell(struct owl_timer *t)
 {
-    struct arm *a = OWL_CONTAINER(m, struct arm, msg);
-    struct owl_server *s = a->server;
-    owl_free(a);
+    tell_all(OWL_CONTAINER(t, struct owl_server, tell));
+}
+
+static void arm(struct owl_server *s, struct owl_reactor *r)
+{
     if (!s->tell.fn)
         owl_timer_init(&s->tell, on_tell);
     if (!owl_timer_active(&s->tell))
         owl_timer_start(r, &s->tell, DEBOUNCE_MS);
 }
 
+struct change {
+    struct owl_msg msg;
+    struct owl_server *server;
+};
+
+static void on_change(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct change *c = OWL_CONTAINER(m, struct change, msg);
+    arm(c->server, r);
+    owl_free(c);
+}
+
 void owl_subs_changed(struct owl_server *s, unsigned changes)
 {
     if (!changes || atomic_fetch_or(&s->changed, changes))
         return; /* the timer runs, or is about to */
-    struct arm *a = owl_malloc(sizeof *a);
-    if (a) {
-        *a = (struct arm){.msg.run = on_arm, .server = s};
-        if (owl_post(owl_runtime_at(s->host.runtime, 0), &a->msg))
+    struct change *c = owl_malloc(sizeof *c);
+    if (c) {
+        *c = (struct change){.msg.run = on_change, .server = s};
+        if (owl_post(owl_runtime_at(s->host.runtime, 0), &c->msg))
             return;
     }
-    owl_free(a);
+    owl_free(c);
     atomic_store(&s->changed, 0);
+}
+
+static void on_touch(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct touch *t = OWL_CONTAINER(m, struct touch, msg);
+    struct owl_server *s = t->server;
+    owl_str uri = {t->uri, t->n};
+    if (owl_map_get(&s->touched, uri) || owl_map_put(&s->touched, uri, t, NULL) != 0) {
+        owl_free(t); /* it is about to be told; or nobody can be told anything */
+        return;
+    }
+    owl_list_add(&s->touched_order, &t->node);
+    if (s->touched.n < MAX_TOUCHED)
+        arm(s, r);
+    else
+        tell_all(s);
 }
 
 int owl_subs_updated(struct owl_server *s, owl_str uri)
 {
-    struct news news = {.server = s};
-    return post_all(&news, uri);
+    struct touch *t = owl_malloc(sizeof *t + uri.n);
+    if (!t)
+        return -OWL_ENOMEM;
+    *t = (struct touch){.msg.run = on_touch, .server = s, .n = uri.n};
+    memcpy(t->uri, uri.p, uri.n);
+    if (!owl_post(owl_runtime_at(s->host.runtime, 0), &t->msg))
+        owl_free(t); /* the server has stopped: nobody listens */
+    return 0;
 }
 
 struct ended {

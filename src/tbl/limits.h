@@ -19,6 +19,7 @@ OWL_LIMIT_ROW(handshakes, 16, 1, 10000, "TLS handshakes that a reactor goes on w
 OWL_LIMIT_ROW(connections, 10000, 1, 10000000, "connections, together")
 OWL_LIMIT_ROW(connections_per_peer, 256, 1, 10000000, "connections of one address")
 OWL_LIMIT_ROW(queue_bytes, 1048576, 1024, 1073741824, "unsent bytes of a stream when it is written to")
+OWL_LIMIT_ROW(queue_total_bytes, 268435456, 65536, 68719476736, "unsent bytes of all peers over HTTP")
 OWL_LIMIT_ROW(streams, 10000, 1, 10000000, "open event streams, together, but for listens")
 OWL_LIMIT_ROW(listens, 10000, 1, 10000000, "subscriptions/listen requests, together")
 OWL_LIMIT_ROW(sessions, 10000, 1, 10000000, "sessions of legacy clients over HTTP")

@@ -16,16 +16,17 @@
 struct owl_http;     /* a server's shared part: options, per-reactor connection lists */
 struct owl_http_req; /* one request; lives until it was answered or `gone` was called */
 
-struct owl_http_limits {   /* 0: the default */
-    size_t url_bytes;      /* 8 KiB → 414 */
-    size_t header_bytes;   /* all headers together; 32 KiB → 431 */
-    unsigned headers;      /* 100 → 431 */
-    size_t body_bytes;     /* 4 MiB → 413 */
-    size_t queue_bytes;    /* unsent when a stream is written to; 1 MiB → the peer is dropped */
-    unsigned header_ms;    /* first byte to end of headers; 10 s → 408 */
-    unsigned body_ms;      /* end of headers to end of body; 30 s → 408 */
-    unsigned idle_ms;      /* between requests; 75 s → closed */
-    unsigned keepalive_ms; /* silence of a stream or of a pending request; 15 s → see below */
+struct owl_http_limits { /* 0: the default */
+    size_t url_bytes;    /* 8 KiB → 414 */
+    size_t header_bytes; /* all headers together; 32 KiB → 431 */
+    unsigned headers;    /* 100 → 431 */
+    size_t body_bytes;   /* 4 MiB → 413 */
+    size_t queue_bytes;  /* unsent when a stream is written to; 1 MiB → the peer is dropped */
+    size_t queue_total_bytes; /* unsent to all; 256 MiB → those that read least are dropped */
+    unsigned header_ms;       /* first byte to end of headers; 10 s → 408 */
+    unsigned body_ms;         /* end of headers to end of body; 30 s → 408 */
+    unsigned idle_ms;         /* between requests; 75 s → closed */
+    unsigned keepalive_ms;    /* silence of a stream or of a pending request; 15 s → see below */
     unsigned handshake_ms; /* from the connection to the end of the TLS handshake; 10 s → closed */
     unsigned handshakes;   /* that one turn of a loop takes further; 16 → the others wait */
 };

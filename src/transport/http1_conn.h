@@ -27,6 +27,9 @@ struct owl_http__shard {
     struct owl_http *http;
     struct owl_reactor *reactor;
     struct owl_list conns;
+    struct owl_list behind; /* those with unsent output, first those that read least lately */
+    size_t queued;          /* unsent output of all of them */
+    size_t max_queued;
     bool draining;
     time_t date_at; /* `date` is that of this second */
     char date[OWL_HTTP__DATE_BYTES];
@@ -79,7 +82,7 @@ struct owl_http__conn {
     int fd; /* of tcp */
     struct owl_peer *peer;
     struct owl_http__shard *shard;
-    struct owl_list link;
+    struct owl_list link, behind;
     struct owl_tls_conn *tls; /* NULL: plain */
     struct owl_list in_line;  /* of the shard's handshakes */
     enum owl_http__state state;

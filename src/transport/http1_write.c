@@ -25,14 +25,27 @@ static void on_written(uv_write_t *write, int status)
 {
     struct unsent *u = OWL_CONTAINER(write, struct unsent, write);
     struct owl_http__conn *c = write->handle->data;
-    c->queued -= u->size;
+    size_t size = u->size;
     owl_free(u);
     if (c->state == OWL_HTTP__CLOSED)
         return;
+    c->queued -= size;
+    c->shard->queued -= size;
+    owl_list_del(&c->behind);
+    if (c->queued > 0)
+        owl_list_add(&c->shard->behind, &c->behind); /* it reads */
     if (status != 0)
         owl_http__close(c);
     else if (c->queued == 0 && c->state == OWL_HTTP__READING)
         owl_http__next(c);
+}
+
+/* Peers that do not read must not have all the memory together: those that have read nothing for
+ * longest are dropped. */
+static void drop_behind(struct owl_http__shard *s)
+{
+    while (s->queued > s->max_queued && s->behind.next != s->behind.prev)
+        owl_http__close(OWL_CONTAINER(s->behind.next, struct owl_http__conn, behind));
 }
 
 /* Queues all of the @p n pieces but the first @p skip bytes, @p left in number. */
@@ -60,7 +73,11 @@ static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t n, si
         return -OWL_ECLOSED;
     }
     c->queued += u->size;
-    return 0;
+    c->shard->queued += u->size;
+    if (owl_list_empty(&c->behind))
+        owl_list_add(&c->shard->behind, &c->behind);
+    drop_behind(c->shard);
+    return c->state == OWL_HTTP__CLOSED ? -OWL_ECLOSED : 0;
 }
 
 /* Small pieces are gathered first: copying them costs less than having the kernel gather them. */

@@ -288,6 +288,45 @@ TEST(only_subscribers_hear_of_a_resource, "OR-3.5")
     http_close(&lb);
 }
 
+/* The first change is told soon, a thousand at once as one, the last never gets lost. */
+TEST(a_resource_that_changes_all_the_time_is_told_now_and_then, "")
+{
+    owl_server *s = with_one_of_each(2);
+    server_start(s);
+    struct http l = open_listen(s, "{\"resourceSubscriptions\":[\"x:y\"]}");
+    int64_t began = now_ms();
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(owl_server_resource_updated(s, "x:y"), 0);
+    int64_t took = now_ms() - began, told = 0;
+    expect_str(http_next(&l), "params/uri", "x:y");
+    for (told = 1; http_ready(&l, 50); told++)
+        expect_str(http_next(&l), "params/uri", "x:y");
+    assert_true(told <= 2 + took / 10);
+    http_close(&l);
+    server_end(s);
+}
+
+/* More than are gathered, and a stop while some wait. */
+TEST(many_resources_are_told_in_their_order, "")
+{
+    enum { MANY = 2500 };
+    owl_server *s = with_one_of_each(2);
+    server_start(s);
+    struct http l = open_listen(s, "{\"resourceSubscriptions\":[\"x:0\",\"x:1200\",\"x:2400\"]}");
+    for (int i = 0; i < MANY; i++) {
+        char uri[20];
+        snprintf(uri, sizeof uri, "x:%d", i);
+        assert_int_equal(owl_server_resource_updated(s, uri), 0);
+    }
+    expect_str(http_next(&l), "params/uri", "x:0");
+    expect_str(http_next(&l), "params/uri", "x:1200");
+    expect_str(http_next(&l), "params/uri", "x:2400");
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(owl_server_resource_updated(s, "x:1"), 0);
+    http_close(&l);
+    server_end(s);
+}
+
 TEST(a_stdio_client_is_told, "")
 {
     owl_server *s = with_one_of_each(1);

@@ -304,3 +304,25 @@ TEST(a_peer_that_reads_slowly_is_not_dropped, "")
     client_close(&client);
     server_stop(&server);
 }
+
+TEST(peers_that_do_not_read_do_not_have_all_the_memory_together, "")
+{
+    enum { PEERS = 8, BYTES = 20 * 1000 * 1000, ROOM = 3 * BYTES };
+    static struct client peers[PEERS];
+    static char body[BYTES];
+    struct answer a;
+    char request[100];
+    server_start(&server, &(struct owl_http_limits){.queue_total_bytes = ROOM});
+    snprintf(request, sizeof(request), "GET /big?%d HTTP/1.1\r\nHost: x\r\n\r\n", BYTES);
+    for (int i = 0; i < PEERS; i++) {
+        client_open(&peers[i], &server);
+        client_send(&peers[i], request);
+        client_head(&peers[i], &a);
+    }
+    unsigned stay = owl_reactor_load(owl_runtime_at(server.rt, 0));
+    assert_in_range(stay, 3, PEERS - 2);                /* the kernel keeps some of it, too */
+    client_read(&peers[PEERS - 1], body, sizeof(body)); /* who came last is not the one to go */
+    for (int i = 0; i < PEERS; i++)
+        client_close(&peers[i]);
+    server_stop(&server);
+}
