@@ -44,8 +44,8 @@ struct owl_session {
     uint64_t serial;
     size_t uri_bytes; /* of all uris; under lock */
     pthread_mutex_t lock;
-    struct owl_map uris;              /* uri → its copy; under lock */
-    owl_str client_caps, client_info; /* within text */
+    struct owl_map uris;                         /* uri → its copy; under lock */
+    owl_str client_caps, client_info, principal; /* within text */
     char id[ID_BYTES];
     char text[];
 };
@@ -84,7 +84,8 @@ uint64_t owl_session_next_stream(struct owl_session *s)
 
 struct owl_session *owl_session_new(const struct owl_session_init *init)
 {
-    size_t n = sizeof(struct owl_session) + init->client_caps.n + init->client_info.n;
+    size_t n = sizeof(struct owl_session) + init->client_caps.n + init->client_info.n +
+               init->principal.n;
     struct owl_session *s = owl_malloc(n);
     if (!s)
         return NULL;
@@ -109,6 +110,7 @@ struct owl_session *owl_session_new(const struct owl_session_init *init)
     char *p = s->text;
     s->client_caps = copy_text(&p, init->client_caps);
     s->client_info = copy_text(&p, init->client_info);
+    s->principal = copy_text(&p, init->principal);
     return s;
 }
 
@@ -143,6 +145,11 @@ owl_str owl_session_id(const struct owl_session *s)
 enum owl_rev owl_session_rev(const struct owl_session *s)
 {
     return s->rev;
+}
+
+owl_str owl_session_principal(const struct owl_session *s)
+{
+    return s->principal;
 }
 
 owl_str owl_session_client_caps(const struct owl_session *s)

@@ -22,6 +22,7 @@ struct owl_session_init {
     enum owl_rev rev;
     owl_str client_caps; /* raw object, copied */
     owl_str client_info; /* raw object, copied */
+    owl_str principal;   /* whose it is, copied; empty: nobody knows */
     unsigned owner;      /* reactor index */
 };
 
@@ -34,6 +35,7 @@ owl_str owl_session_id(const struct owl_session *s);
 enum owl_rev owl_session_rev(const struct owl_session *s);
 owl_str owl_session_client_caps(const struct owl_session *s);
 owl_str owl_session_client_info(const struct owl_session *s);
+owl_str owl_session_principal(const struct owl_session *s);
 unsigned owl_session_owner(const struct owl_session *s);
 
 bool owl_session_initialized(const struct owl_session *s);

@@ -188,6 +188,11 @@ static int start_call(struct entry *e, struct owl_call **ret)
 {
     struct owl_inbound *in = e->in;
     bool legacy = e->class.era == OWL_ERA_LEGACY;
+    owl_str who = in->front->principal; /* a task may outlive the front */
+    if (who.n && !(who.p = owl_arena_dup(in->arena, who))) {
+        e->status = 503;
+        return owl_fail(&e->err, OWL_ENOMEM, NULL);
+    }
     struct owl_call_init init = {
         .host = &in->front->server->host,
         .reactor = in->front->reactor,
@@ -197,6 +202,7 @@ static int start_call(struct entry *e, struct owl_call **ret)
         .meta = &e->meta,
         .rev = e->class.rev,
         .session = legacy ? in->session : NULL,
+        .principal = who,
         .method = e->method,
         /* A modern client cancels over HTTP by closing its stream. */
         .scope = legacy || !in->front->http ? in->scope : 0,
@@ -380,6 +386,7 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
     b->front = (struct owl_front){.sink = {&batch_ops},
                                   .server = in->front->server,
                                   .reactor = in->front->reactor,
+                                  .principal = in->front->principal,
                                   .http = in->front->http,
                                   .can_send = in->front->can_send};
     b->outer = in->front;

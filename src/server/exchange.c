@@ -236,6 +236,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     x->front = (struct owl_front){.sink.ops = &exchange_ops,
                                   .server = s,
                                   .reactor = owl_http_reactor(req),
+                                  .principal = owl_http_peer(req),
                                   .adopt = exchange_adopt,
                                   .param = exchange_param,
                                   .http = true,
@@ -244,7 +245,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     x->only_stream = !accept.json;
     in.front = &x->front;
     owl_http_set_user(req, x);
-    owl_front__find_session(s, h->session, &in);
+    owl_front__find_session(s, req, h->session, &in);
     in.scope = in.session ? owl_session_serial(in.session) : 0;
     in.allow_batch = in.session && owl_session_rev(in.session) <= OWL_REV_2025_03_26;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;

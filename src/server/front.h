@@ -32,8 +32,9 @@ void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);
 /* An HTTP error with a JSON-RPC error without id as its body. */
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
                             const char *text);
-/* The session that the request names: counted in in->session. */
-void owl_front__find_session(struct owl_server *s, owl_str id, struct owl_inbound *in);
+/* The session that the request names: counted in in->session. That of somebody else is unknown. */
+void owl_front__find_session(struct owl_server *s, const struct owl_http_req *req, owl_str id,
+                             struct owl_inbound *in);
 /* The session that GET and DELETE are about, counted; or NULL, and an error was replied. */
 struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
                                                owl_str id);

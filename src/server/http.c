@@ -104,9 +104,14 @@ bool owl_front__is_json(owl_str type)
            owl_str_ieq(owl_str_trim(part), OWL_STR("application/json"));
 }
 
-void owl_front__find_session(struct owl_server *s, owl_str id, struct owl_inbound *in)
+void owl_front__find_session(struct owl_server *s, const struct owl_http_req *req, owl_str id,
+                             struct owl_inbound *in)
 {
     in->session = id.p ? owl_sessions_find(s->sessions, id) : NULL;
+    if (in->session && !owl_str_eq(owl_session_principal(in->session), owl_http_peer(req))) {
+        owl_session_aunref(in->session);
+        in->session = NULL;
+    }
     in->session_state = in->session ? OWL_SESSION_KNOWN
                         : id.p      ? OWL_SESSION_UNKNOWN
                                     : OWL_SESSION_NONE;
@@ -116,7 +121,7 @@ struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_
                                                owl_str id)
 {
     struct owl_inbound in = {.session = NULL};
-    owl_front__find_session(s, id, &in);
+    owl_front__find_session(s, req, id, &in);
     if (in.session_state == OWL_SESSION_NONE)
         owl_front__reply_error(s, req, 400,
                                "Mcp-Session-Id is missing: GET and DELETE belong to a session");

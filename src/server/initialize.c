@@ -57,6 +57,7 @@ static enum owl_verdict run(struct owl_call *c)
         .rev = owl_mcp_negotiate(owl_server_of(c)->revs, asked),
         .client_caps = caps,
         .client_info = info,
+        .principal = c->principal,
         .owner = owl_reactor_index(c->reactor),
     };
     int rc = open_session(c, &init, &err);

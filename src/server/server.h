@@ -23,6 +23,7 @@ struct owl_front {
     struct owl_sink sink;
     struct owl_server *server;
     struct owl_reactor *reactor;
+    owl_str principal; /* who speaks, if the connection says so; otherwise empty */
     /* `initialize` has made a session: the front keeps it. */
     void (*adopt)(struct owl_front *f, struct owl_session *s);
     /* The value of the header Mcp-Param-NAME, or absent; NULL where there are no headers. */

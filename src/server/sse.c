@@ -30,6 +30,7 @@ struct peer {
     size_t busy;  /* who still uses it: calls and batches to be answered, the functions below */
     bool leaving; /* the server stops: the stream ends with the last answer */
     char id[ID_BYTES];
+    char principal[]; /* of front */
 };
 
 /* ---- the end of a peer ---- */
@@ -158,9 +159,11 @@ static void peer_adopt(struct owl_front *f, struct owl_session *s)
 static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req)
 {
     static _Atomic uint64_t scopes;
-    struct peer *p = owl_calloc(1, sizeof *p);
+    owl_str who = owl_http_peer(req);
+    struct peer *p = owl_calloc(1, sizeof *p + who.n);
     if (!p)
         return NULL;
+    memcpy(p->principal, who.n ? who.p : "", who.n);
     struct owl_reactor *r = owl_http_reactor(req);
     struct owl_server_local *l = owl_server_local(s, r);
     int n = snprintf(p->id, sizeof p->id, "%u-", owl_reactor_index(r));
@@ -170,8 +173,12 @@ static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req)
         return NULL;
     }
     p->hook.gone = peer_gone;
-    p->front = (struct owl_front){
-        .sink.ops = &peer_ops, .server = s, .reactor = r, .adopt = peer_adopt, .can_send = true};
+    p->front = (struct owl_front){.sink.ops = &peer_ops,
+                                  .server = s,
+                                  .reactor = r,
+                                  .principal = {p->principal, who.n},
+                                  .adopt = peer_adopt,
+                                  .can_send = true};
     p->req = req;
     /* Sessions count from 1: the upper half is left for those who have none yet. */
     p->scope = UINT64_C(1) << 63 | atomic_fetch_add(&scopes, 1);
@@ -226,8 +233,8 @@ struct letter {
     struct owl_http_req *req; /* NULL once answered or gone */
     struct owl_reactor *home; /* of the POST */
     atomic_uint refs;         /* of the POST and of the trip */
-    struct owl_arena *arena;  /* holds text; NULL once a call took it */
-    owl_str text;
+    struct owl_arena *arena;  /* holds text and principal; NULL once a call took it */
+    owl_str text, principal;
     int status;
     struct owl_buf out; /* the body of the answer: what is wrong with the message */
     char id[ID_BYTES];
@@ -315,7 +322,7 @@ static void on_arrival(struct owl_reactor *r, struct owl_msg *m)
     struct letter *l = OWL_CONTAINER(m, struct letter, msg);
     struct owl_server_local *local = owl_server_local(l->server, r);
     struct peer *p = owl_map_get(&local->sse_ids, owl_str_of(l->id));
-    if (p)
+    if (p && owl_str_eq(p->front.principal, l->principal))
         peer_take(p, l);
     else
         l->status = local->draining ? 503 : 404;
@@ -349,11 +356,12 @@ static struct owl_reactor *reactor_of(struct owl_server *s, owl_str id)
 
 static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req, owl_str id)
 {
-    owl_str body = owl_http_view(req)->body;
+    owl_str body = owl_http_view(req)->body, who = owl_http_peer(req);
     struct letter *l = owl_calloc(1, sizeof *l);
     struct owl_arena *arena = owl_arena_new(0);
     char *copy = arena ? owl_arena_dup(arena, body) : NULL;
-    if (!l || !copy) {
+    char *name = arena ? owl_arena_dup(arena, who) : NULL;
+    if (!l || !copy || !name) {
         owl_arena_free(arena);
         owl_free(l);
         return NULL;
@@ -366,6 +374,7 @@ static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req,
     atomic_init(&l->refs, 2);
     l->arena = arena;
     l->text = (owl_str){copy, body.n};
+    l->principal = (owl_str){name, who.n};
     owl_buf_init(&l->out, 64 * 1024);
     memcpy(l->id, id.p, id.n);
     return l;
@@ -375,7 +384,8 @@ void owl_sse_post(struct owl_server *s, struct owl_http_req *req)
 {
     owl_str id = session_id(owl_http_view(req)->query);
     if (!id.n) {
-        owl_front__reply_error(s, req, 400, "session_id is missing: POST to what the endpoint event said");
+        owl_front__reply_error(s, req, 400,
+                               "session_id is missing: POST to what the endpoint event said");
         return;
     }
     struct owl_reactor *to = reactor_of(s, id);

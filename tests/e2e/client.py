@@ -244,7 +244,8 @@ _ids = itertools.count(1)
 
 JSON_HEADERS = {"Content-Type": "application/json",
                 "Accept": "application/json, text/event-stream"}
-NAME_KEYS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAME_KEYS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+             "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId"}
 
 
 def modern_meta(caps=None, version=MODERN, **more):

@@ -44,6 +44,7 @@ def need_certs():
         make_ca("other-ca")
         make_cert("server")
         make_cert("athene")
+        make_cert("minerva")
         make_cert("forged", ca="other-ca")
 
 
@@ -180,6 +181,48 @@ def a_certificate_is_exchanged_without_a_restart():
         s.reload(f"cert_file {FOLDER}/cert.pem: No such file or directory")
         with TlsConnection(s.port) as c:
             equal(subject_serial(c), serial, "the last good certificate stays")
+
+
+@test("OR-3.10 mcp:S12 mcp:K8 mcp:L4")
+def what_belongs_to_one_client_is_unknown_to_another():
+    """Sessions, streams, tasks and states of questions are those of the certificate."""
+    caps = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
+    with TlsServer("--tls-client-ca", FOLDER / "ca.pem") as s, \
+            TlsConnection(s.port, own="athene") as mine, \
+            TlsConnection(s.port, own="minerva") as other, \
+            TlsConnection(s.port, own="athene") as stream:
+        def on(connection, method, params, **more):
+            return modern(method, params, connection=connection, caps=caps, **more)
+
+        task = on(mine, "tools/call", {"name": "slow_compute", "arguments": {"seconds": 60}}).result
+        about = {"taskId": task["taskId"]}
+        for method, more in ("tasks/get", {}), ("tasks/cancel", {}), ("tasks/update",
+                                                                     {"inputResponses": {}}):
+            equal(on(other, method, dict(about, **more)).error["code"], -32602, method)
+        equal(on(mine, "tasks/get", about).result["status"], "working")
+
+        tool = {"name": "test_input_required_result_elicitation"}
+        asked = on(mine, "tools/call", tool).result
+        retry = dict(tool, requestState=asked["requestState"], inputResponses={
+            "user_name": {"action": "accept", "content": {"name": "Ann"}}})
+        equal(on(other, "tools/call", retry).error["code"], -32602)
+        contains(on(mine, "tools/call", retry).text, "Ann")
+
+        def post(connection, path, message, **headers):
+            connection.send(encode("POST", path, dict(JSON_HEADERS, **headers), message, s.port))
+            return connection.response()
+
+        first = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                 "params": initialize_params(LEGACY, {})}
+        session = {"Mcp-Session-Id": post(mine, "/mcp", first).headers["mcp-session-id"]}
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        equal(post(other, "/mcp", ping, **session).status, 404)
+        equal(post(mine, "/mcp", ping, **session).status, 200)
+
+        stream.send(encode("GET", "/mcp/sse", {"Accept": "text/event-stream"}, port=s.port))
+        endpoint = next(stream.events(stream.head())).data
+        equal(post(other, endpoint, ping).status, 404)
+        equal(post(mine, endpoint, first).status, 202)
 
 
 @test("OR-3.10")
