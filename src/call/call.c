@@ -16,6 +16,8 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 
+enum { FAILURE_BYTES = 1024 }; /* to say that there is no memory takes none */
+
 /* ---- the reactors' own parts ---- */
 
 int owl_host_init(struct owl_host *h)
@@ -34,7 +36,10 @@ int owl_host_init(struct owl_host *h)
         owl_map_init(&l->tasks);
         owl_buf_init(&l->out, h->limits->result_bytes + 64 * 1024);
     }
-    return 0;
+    int rc = 0;
+    for (unsigned i = 0; i < n && rc == 0; i++)
+        rc = owl_buf_reserve(&h->local[i].out, FAILURE_BYTES);
+    return rc;
 }
 
 void owl_host_done(struct owl_host *h)

@@ -233,8 +233,12 @@ static enum owl_verdict run_reply(struct owl_call *c)
         owl_buf_reset(out);
         status = write_failure(c, out, -rc);
     }
+    if (out->rc != 0) { /* rather nothing than half of something */
+        owl_buf_reset(out);
+        status = 503;
+    }
     if (c->task)
-        return owl_task_reply(c, out->rc ? (owl_str){NULL, 0} : owl_buf_str(out));
+        return owl_task_reply(c, owl_buf_str(out));
     struct owl_sink *sink = c->sink;
     c->sink = NULL;
     sink->ops->respond(sink, c, owl_buf_str(out), status);
