@@ -19,7 +19,7 @@
 struct owl_park_word {
     struct owl_msg msg;
     struct owl_call *front;
-    const char *type; /* as call.result_type */
+    const char *type;               /* as call.result_type */
     struct owl_mcp_failure failure; /* error != 0 */
     owl_str members, meta;
     char text[];

@@ -494,7 +494,7 @@ void owl_task__answer(struct owl_call *c, owl_str responses)
 /* What the call says from now on, and asks, goes through @p front (NULL: nowhere). */
 static void speak_through(struct owl_call *c, struct owl_call *front)
 {
-    owl_ask_drop(c); /* asked again where they are heard */
+    owl_ask_drop(c);              /* asked again where they are heard */
     pthread_mutex_lock(&c->lock); /* the handler may report progress at any time */
     struct owl_call *old = c->front;
     c->front = front ? owl_call_ref(front) : NULL;

@@ -3,24 +3,18 @@
 
 static owl_server *s;
 
-/* Runs a test on servers of 1, 2 and 4 reactors, with a store that answers inside and one that
- * answers later. */
+static void (*check)(void);
+
+static void check_on(owl_server *server)
+{
+    s = server;
+    check();
+}
+
 static void everywhere(void (*test)(void))
 {
-    static const struct {
-        unsigned reactors, delay_ms, mixed;
-    } worlds[] = {{1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {1, 3, 0}, {2, 3, 0}, {4, 2, 50}};
-    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
-        atomic_store(&store_delay_ms, worlds[i].delay_ms);
-        atomic_store(&store_mixed, worlds[i].mixed);
-        atomic_store(&gate, 0);
-        atomic_store(&begun, 0);
-        atomic_store(&ended, 0);
-        atomic_store(&cancels, 0);
-        s = task_server(worlds[i].reactors);
-        test();
-        task_server_end(s);
-    }
+    check = test;
+    in_all_worlds(check_on);
 }
 
 /* ---- who gets one ---- */
@@ -37,7 +31,8 @@ static void check_choice(void)
     }
     msg *m = modern_tool(s, "only", NO_TASKS);
     assert_int_equal(int_at(m, "error/code"), -32021);
-    assert_non_null(at(m, "error/data/requiredCapabilities/extensions/io.modelcontextprotocol~tasks"));
+    assert_non_null(
+        at(m, "error/data/requiredCapabilities/extensions/io.modelcontextprotocol~tasks"));
     owl_json_doc_free(m);
 }
 
@@ -430,7 +425,8 @@ static void check_listen(void)
         m = http_next(&h);
         assert_string_equal(str_at(m, "method"), "notifications/tasks");
         assert_string_equal(str_at(m, "params/taskId"), id.text);
-        assert_string_equal(str_at(m, "params/_meta/io.modelcontextprotocol~subscriptionId"), "sub");
+        assert_string_equal(str_at(m, "params/_meta/io.modelcontextprotocol~subscriptionId"),
+                            "sub");
         over = strcmp(str_at(m, "params/status"), "completed") == 0;
         if (over)
             assert_string_equal(str_at(m, "params/result/content/0/text"), "a=Ann");

@@ -14,9 +14,8 @@ static void begin(void)
     s = server_with((owl_server_options){.workers = 1, .timeout_ms = 400});
     add_tool(s, (owl_tool){.name = "inline", .handler = quick, .flags = OWL_TASK | OWL_INLINE});
     add_tool(s, (owl_tool){.name = "ask", .handler = ask_two, .flags = OWL_TASK | OWL_INLINE});
-    add_tool(s, (owl_tool){.name = "later",
-                           .handler = become,
-                           .flags = OWL_TASK_LATER | OWL_INLINE});
+    add_tool(s,
+             (owl_tool){.name = "later", .handler = become, .flags = OWL_TASK_LATER | OWL_INLINE});
     assert_int_equal(owl_server_listen(s, "127.0.0.1:0", &e), 0);
     if (owl_server_fd(s, &e) < 0)
         fail_msg("owl_server_fd: %s", e.message);
@@ -96,9 +95,10 @@ static void meets_no_memory(const char *method, const char *tool, unsigned long 
 {
     begin();
     struct id id = new_task("ask");
-    char *params = method ? text_of("\"taskId\":\"%s\",\"inputResponses\":{\"a\":" ACCEPT("Ann") "}",
-                                    id.text)
-                          : text_of("\"name\":\"%s\"", tool);
+    char *params = method
+                       ? text_of("\"taskId\":\"%s\",\"inputResponses\":{\"a\":" ACCEPT("Ann") "}",
+                                 id.text)
+                       : text_of("\"name\":\"%s\"", tool);
     struct request r = {method ? method : "tools/call", method ? id.text : tool, params};
     owl_json_doc_free(send_request(&r, n));
     char *get = text_of("\"taskId\":\"%s\"", id.text);

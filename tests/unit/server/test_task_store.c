@@ -222,8 +222,8 @@ TEST(a_server_stops_while_the_store_is_asked, "")
 static void *client(void *arg)
 {
     unsigned seed = (unsigned)(uintptr_t)arg;
-    static const char *const tools[] = {"quick", "ask2", "inline", "later", "gate", "parked",
-                                        "later_gate", "between", "fail", "short"};
+    static const char *const tools[] = {"quick",  "ask2",       "inline",  "later", "gate",
+                                        "parked", "later_gate", "between", "fail",  "short"};
     for (int i = 0; i < 25; i++) {
         msg *m = modern_tool(s, tools[(unsigned)rand_r(&seed) % 10], TASKS);
         assert_non_null(m);
