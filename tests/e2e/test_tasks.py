@@ -116,7 +116,7 @@ def a_task_is_cancelled_by_its_own_method_only():
         client.wait(task, "cancelled")
 
 
-@test("mcp:K2 OD-2.3.7 OR-3.5")
+@test("mcp:K2 OD-2.3.7")
 def a_listener_hears_how_a_task_goes():
     client = Modern()
     task = client.begin("confirm_delete", filename="f")

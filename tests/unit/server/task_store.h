@@ -5,6 +5,7 @@
 #ifndef OWL_TEST_SERVER_TASK_STORE_H
 #define OWL_TEST_SERVER_TASK_STORE_H
 
+#include "base/clock.h"
 #include "server/server.h"
 #include "unit/server/servers.h"
 

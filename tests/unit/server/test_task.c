@@ -133,6 +133,41 @@ TEST(ids_cannot_be_guessed, "mcp:K8")
     task_server_end(s);
 }
 
+static void on_put(struct owl_task_op *op, int rc)
+{
+    (void)op;
+    assert_int_equal(rc, 0);
+}
+
+/* Whoever knows the id of somebody else's task knows nothing. */
+TEST(tasks_of_others_are_unknown, "mcp:K8 mcp:K3")
+{
+    s = task_server(1);
+    struct owl_task from = {.id = "0-0123456789abcdef0123456789abcdef",
+                            .created_ms = owl_wall_ms(),
+                            .ttl_ms = 60000,
+                            .principal = OWL_STR("somebody")};
+    struct owl_task *t = owl_task_new(&from);
+    struct owl_task_op op = {.done = on_put};
+    s->host.tasks->ops->put(s->host.tasks, t, &op);
+    struct id id;
+    snprintf(id.text, sizeof id.text, "%s", from.id);
+    expect_int(task_get(s, id), "error/code", -32602);
+    expect_int(about(s, "tasks/cancel", id, ""), "error/code", -32602);
+    expect_int(task_update(s, id, "{}"), "error/code", -32602);
+    struct http h = legacy_open(s, "{}");
+    char *params = text_of("\"taskId\":\"%s\"", id.text);
+    char *text = legacy_text("1", "tasks/result", params);
+    legacy_send(&h, text);
+    http_head(&h);
+    expect_int(http_next(&h), "error/code", -32602);
+    http_close(&h);
+    free(text);
+    free(params);
+    owl_task_aunref(t);
+    task_server_end(s);
+}
+
 static void check_task_param(void)
 {
     char *params = text_of("\"name\":\"plain\",\"task\":{\"ttl\":1}");

@@ -25,7 +25,7 @@ static void check_progress(void)
     http_close(&c);
 }
 
-TEST(progress_comes_on_the_stream_of_tasks_result, "mcp:L13 OR-3.5")
+TEST(progress_comes_on_the_stream_of_tasks_result, "mcp:L13 OD-2.3.7")
 {
     everywhere(check_progress);
 }
