@@ -202,7 +202,7 @@ TEST(a_server_stops_while_the_store_is_asked, "")
 {
     for (unsigned i = 0; i < 6; i++) {
         begin(1 + i % 2 * 3, 40);
-        struct id id = task_of(s, "gate");
+        struct id id = task_of(s, "ask");
         struct http h[4];
         static const char *const tools[] = {"quick", "ask", "later", "inline"};
         for (size_t k = 0; k < 4; k++) {
