@@ -234,6 +234,8 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
         return rc;
     if (e->msg.kind == OWL_RPC_RESULT || e->msg.kind == OWL_RPC_ERROR)
         return take_response(e);
+    if (in->in_batch && e->msg.kind == OWL_RPC_REQUEST && owl_str_is(e->msg.method, "initialize"))
+        return owl_fail(&e->err, OWL_EREQUEST, "initialize must not be part of a batch");
     rc = owl_mcp_meta_read(in->arena, owl_rpc_param(&e->msg, OWL_STR("_meta")), tape, &e->meta,
                            &e->err);
     if (rc == 0)
@@ -349,9 +351,6 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
     if (!copy) {
         owl_rpc_error(&out, (owl_str){NULL, 0}, owl_err_info(OWL_ENOMEM)->rpc_code,
                       owl_str_of(owl_err_info(OWL_ENOMEM)->text), (owl_str){NULL, 0});
-    } else if (owl_span_str_eq(owl_span_get(text, "method"), OWL_STR("initialize"))) {
-        owl_rpc_error(&out, owl_span_get(text, "id"), -32600,
-                      OWL_STR("initialize must not be part of a batch"), (owl_str){NULL, 0});
     } else {
         d = dispatch_one(&one, (owl_str){copy, text.n}, NULL, NULL, &out, &status);
     }

@@ -138,7 +138,13 @@ def batches_are_accepted_before_a_newer_version_is_agreed():
         s.send([dict(ping, id=3, method="initialize", params=initialize_params())])
         answer = s.read()
         answer = answer[0] if isinstance(answer, list) else answer
-        equal(answer["error"]["code"], -32600, "initialize in a batch")
+        equal((answer["error"]["code"], answer["id"]), (-32600, 3), "initialize in a batch")
+        s.send([dict(ping, id={"no": "id"}, method="initialize")])
+        answer = s.read()
+        answer = answer[0] if isinstance(answer, list) else answer
+        equal((answer["error"]["code"], answer["id"]), (-32600, None), "an id that is none")
+        s.send([{"jsonrpc": "2.0", "method": "initialize"}])
+        s.quiet(0.1)
         s.initialize()
         s.send([dict(ping, id=1)])
         message = s.read()
