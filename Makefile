@@ -25,7 +25,7 @@ bench: build ## the measurements
 
 FUZZ_SECONDS ?= 60
 
-fuzz: ## every fuzz target for FUZZ_SECONDS (60) seconds, from its seeds
+fuzz: ## every fuzz target (or FUZZ="a b") for FUZZ_SECONDS (60) seconds, from its seeds
 	@tools/bootstrap test
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
