@@ -18,7 +18,18 @@ struct http {
     struct bytes body; /* decoded, not consumed */
     bool over;         /* the body is complete */
     char event[64];    /* id of the last event that had one */
+    bool broken;       /* ended in the midst of something */
+
+    const atomic_bool *may_break; /* once set, that is no failure; NULL: it always is */
 };
+
+static inline bool http_broke(struct http *h, const char *why)
+{
+    if (!h->may_break || !atomic_load(h->may_break))
+        fail_msg("%s", why);
+    h->over = h->broken = true;
+    return false;
+}
 
 static inline void http_connect(struct http *h)
 {
@@ -28,7 +39,8 @@ static inline void http_connect(struct http *h)
     struct timeval t = {.tv_sec = WAIT_MS / 1000};
     h->fd = socket(AF_INET, SOCK_STREAM, 0);
     setsockopt(h->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-    assert_int_equal(connect(h->fd, (struct sockaddr *)&a, sizeof a), 0);
+    if (connect(h->fd, (struct sockaddr *)&a, sizeof a) != 0)
+        http_broke(h, "no connection");
 }
 
 static inline struct http http_open(owl_server *s)
@@ -56,8 +68,10 @@ static inline bool http_fill(struct http *h)
     do { /* a ring that libuv has closed may interrupt a wait with a time limit, without a signal */
         n = recv(h->fd, chunk, sizeof chunk, 0);
     } while (n < 0 && errno == EINTR);
-    if (n < 0)
+    if (n < 0 && errno == EAGAIN)
         fail_msg("nothing received in time");
+    if (n < 0)
+        return http_broke(h, strerror(errno));
     bytes_add(&h->raw, chunk, (size_t)n);
     return n > 0;
 }
@@ -70,7 +84,8 @@ static inline void http_send(struct http *h, const char *method, const char *hea
     size_t n = strlen(text);
     for (size_t sent = 0; sent < n;) {
         ssize_t k = send(h->fd, text + sent, n - sent, MSG_NOSIGNAL);
-        assert_true(k > 0);
+        if (k <= 0 && !http_broke(h, strerror(errno)))
+            break;
         sent += (size_t)k;
     }
     free(text);
@@ -121,7 +136,7 @@ static inline bool http_piece(struct http *h)
         return false;
     if (!h->chunked) {
         if (!h->raw.n && !http_fill(h))
-            fail_msg("the body is cut off");
+            return http_broke(h, "the body is cut off");
         size_t n = h->raw.n < h->left ? h->raw.n : h->left;
         bytes_add(&h->body, h->raw.p, n);
         bytes_drop(&h->raw, n);
@@ -138,7 +153,7 @@ static inline bool http_piece(struct http *h)
     size_t size = strtoul(h->raw.p, NULL, 16), head = (size_t)(end - h->raw.p) + 2;
     while (h->raw.n < head + size + 2)
         if (!http_fill(h))
-            fail_msg("a chunk is cut off");
+            return http_broke(h, "a chunk is cut off");
     bytes_add(&h->body, h->raw.p + head, size);
     bytes_drop(&h->raw, head + size + 2);
     h->over = size == 0;
@@ -166,7 +181,7 @@ static inline msg *http_next(struct http *h)
     if (!h->events) {
         while (http_piece(h))
             ;
-        msg *m = h->body.n ? msg_parse(h->body.p, h->body.n) : NULL;
+        msg *m = h->body.n && !h->broken ? msg_parse(h->body.p, h->body.n) : NULL;
         h->body.n = 0;
         return m;
     }
