@@ -1,8 +1,11 @@
 /* limit.c - the yardstick: an echo over HTTP with libuv, llhttp and yyjson and nothing else.
  *
- * It reads a JSON-RPC tools/call, takes params.arguments.message and answers with it as text. There
- * is no protocol, no check, no limit and no second thread here: a server that does its duty cannot
- * be faster than this, and bench/run says how much slower it is. One loop, one thread.
+ * usage: limit [FILE]
+ *
+ * It reads a JSON-RPC tools/call, takes params.arguments.message and answers with it as text; with
+ * a file, it answers whatever it is asked with the bytes of that. There is no protocol, no check,
+ * no limit and no second thread here: a server that does its duty cannot be faster than this, and
+ * bench/run says how much slower it is. One loop, one thread.
  *
  * The common case costs no allocation: reads go to one buffer of the loop, JSON is parsed and
  * written in fixed pools, and an answer that fits the socket is written at once. */
@@ -32,6 +35,7 @@ struct write {
 static char read_buffer[READ_BYTES];
 static char read_pool[POOL_BYTES], write_pool[POOL_BYTES];
 static llhttp_settings_t settings;
+static uv_buf_t fixed; /* the answer to everything, if there is one */
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -76,6 +80,23 @@ static void send_all(struct conn *c, uv_buf_t *bufs, unsigned n)
     }
     w->req.data = w;
     uv_buf_t rest = uv_buf_init(w->bytes, (unsigned)len);
+    uv_write(&w->req, (uv_stream_t *)&c->tcp, &rest, 1, on_written);
+}
+
+/* The fixed answer: nothing of it is ever copied. */
+static void send_fixed(struct conn *c)
+{
+    int sent = uv_try_write((uv_stream_t *)&c->tcp, &fixed, 1);
+    size_t skip = sent > 0 ? (size_t)sent : 0;
+    if (skip == fixed.len)
+        return;
+    struct write *w = malloc(sizeof(*w));
+    if (w == NULL) {
+        drop(c);
+        return;
+    }
+    w->req.data = w;
+    uv_buf_t rest = uv_buf_init(fixed.base + skip, (unsigned)(fixed.len - skip));
     uv_write(&w->req, (uv_stream_t *)&c->tcp, &rest, 1, on_written);
 }
 
@@ -154,7 +175,10 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 static int on_message_complete(llhttp_t *parser)
 {
     struct conn *c = parser->data;
-    answer(c);
+    if (fixed.len > 0)
+        send_fixed(c);
+    else
+        answer(c);
     c->body_len = 0;
     return 0;
 }
@@ -204,13 +228,38 @@ static void on_connection(uv_stream_t *listener, int status)
         drop(c);
 }
 
-int main(void)
+/* A whole answer, head and all, from a file of at most a gigabyte. */
+static bool read_fixed(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0)
+        return false;
+    size_t len = (size_t)ftell(file);
+    char *bytes = malloc(len + 128);
+    if (bytes == NULL)
+        return false;
+    int head = snprintf(bytes, 128,
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                        "Content-Length: %zu\r\n\r\n",
+                        len);
+    rewind(file);
+    bool complete = fread(bytes + head, 1, len, file) == len;
+    fclose(file);
+    fixed = uv_buf_init(bytes, (unsigned)head + (unsigned)len);
+    return complete;
+}
+
+int main(int argc, char **argv)
 {
     uv_loop_t *loop = uv_default_loop();
     uv_tcp_t listener;
     struct sockaddr_in address;
     int len = sizeof(address);
 
+    if (argc > 1 && !read_fixed(argv[1])) {
+        fprintf(stderr, "limit: cannot read %s\n", argv[1]);
+        return 1;
+    }
     llhttp_settings_init(&settings);
     settings.on_body = on_body;
     settings.on_message_complete = on_message_complete;

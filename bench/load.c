@@ -1,110 +1,80 @@
-/* load.c - a load generator: keep-alive connections that call `echo`, one request at a time.
+/* load.c - a load generator: keep-alive connections, one request at a time on each.
  *
- * usage: load PORT CONNECTIONS REQUESTS      prints the seconds that the requests took
+ * usage: load PORT CONNECTIONS REQUESTS [echo | list | session]
  *
- * Every answer is checked: its status is 200 and the message is in it. One thread, epoll. */
-#include <arpa/inet.h>
+ *   echo      modern calls of the tool `echo`; the default
+ *   list      modern tools/list
+ *   session   legacy sessions: initialize, initialized, a call of `echo` and DELETE count as four
+ *
+ * Prints the seconds that the requests took. Every answer is checked: its status, and that the
+ * message is in it, or that it is as long as the first one. One thread, epoll. */
+#include "client.h"
+
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { ANSWER_BYTES = 16 * 1024, MAX_EVENTS = 64 };
+enum { MAX_EVENTS = 64 };
 
 #define MESSAGE "The quick brown owl jumps over the lazy dog, and \\\"echoes\\\" what it is told."
 
-static const char body[] =
-    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\","
-    "\"arguments\":{\"message\":\"" MESSAGE "\"},\"_meta\":{"
-    "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"load\",\"version\":\"1\"},"
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}}}";
+#define CALL(more) \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\"," \
+    "\"arguments\":{\"message\":\"" MESSAGE "\"}" more "}}"
+#define LIST "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" MODERN_META "}}"
 
-struct conn {
-    int fd;
-    size_t len;
-    char answer[ANSWER_BYTES];
-};
+enum kind { ECHO, LISTING, SESSION };
 
 struct load {
-    char request[2048];
-    size_t request_len;
+    int port;
+    enum kind kind;
+    struct request request; /* the one and only, but for sessions */
+    size_t list_len;        /* of the first answer */
     unsigned long to_send, to_receive;
 };
 
-static void fail(const char *what)
-{
-    fprintf(stderr, "load: %s: %s\n", what, errno != 0 ? strerror(errno) : "unexpected answer");
-    exit(1);
-}
+/* What a session is from its beginning to its end. */
+static const struct {
+    const char *method, *body;
+    int status;
+} script[] = {
+    {"POST", INITIALIZE, 200},
+    {"POST", INITIALIZED, 202},
+    {"POST", CALL(""), 200},
+    {"DELETE", "", 200},
+};
 
-static int open_connection(int port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int one = 1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
-        fail("connect");
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    return fd;
-}
+enum { STEPS = sizeof(script) / sizeof(script[0]), CALL_STEP = 2 };
 
-/* A request fits the socket's buffer, so that a blocking write never waits. */
-static void send_request(struct load *l, const struct conn *c)
+static void send_request(struct load *l, struct conn *c)
 {
     if (l->to_send == 0)
         return;
-    if (write(c->fd, l->request, l->request_len) != (ssize_t)l->request_len)
-        fail("write");
+    if (l->kind == SESSION)
+        conn_send_legacy(c, l->port, script[c->step].method, script[c->step].body);
+    else
+        conn_send(c, &l->request);
     l->to_send--;
 }
 
-/* Whether the answer is complete; ends the program if it is not the one that was expected. */
-static bool answer_complete(struct conn *c)
+static void check_answer(struct load *l, struct conn *c)
 {
-    c->answer[c->len] = '\0';
-    const char *end = strstr(c->answer, "\r\n\r\n");
-    if (end == NULL)
-        return false;
-    const char *length = strcasestr(c->answer, "\r\ncontent-length:");
     errno = 0;
-    if (strncmp(c->answer, "HTTP/1.1 200", 12) != 0 || length == NULL || length > end)
-        fail("answer");
-    size_t whole = (size_t)(end + 4 - c->answer) + strtoul(length + 17, NULL, 10);
-    if (c->len < whole)
-        return false;
-    if (c->len > whole || strstr(end, MESSAGE) == NULL)
-        fail("answer");
-    return true;
-}
-
-static void receive(struct load *l, struct conn *c)
-{
-    ssize_t n = read(c->fd, c->answer + c->len, sizeof(c->answer) - 1 - c->len);
-    if (n <= 0)
-        fail("read");
-    c->len += (size_t)n;
-    if (answer_complete(c)) {
-        c->len = 0;
-        l->to_receive--;
-        send_request(l, c);
-    }
-}
-
-static double now(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+    conn_expect(c, l->kind == SESSION ? script[c->step].status : 200);
+    if (l->list_len == 0)
+        l->list_len = c->body_len;
+    if (l->kind == LISTING && c->body_len != l->list_len)
+        fail("the length of the list");
+    if ((l->kind == ECHO || c->step == CALL_STEP) && strstr(c->body, MESSAGE) == NULL)
+        fail("the message");
+    if (l->kind != SESSION)
+        return;
+    c->step = (c->step + 1) % STEPS;
+    if (c->step == 0)
+        c->session[0] = '\0';
 }
 
 static void run(struct load *l, struct conn *conns, unsigned long n)
@@ -121,34 +91,54 @@ static void run(struct load *l, struct conn *conns, unsigned long n)
         int ready = epoll_wait(epoll, events, MAX_EVENTS, 10000);
         if (ready <= 0)
             fail("no answer for 10 s");
-        for (int i = 0; i < ready; i++)
-            receive(l, events[i].data.ptr);
+        for (int i = 0; i < ready; i++) {
+            struct conn *c = events[i].data.ptr;
+            if (!conn_receive(c))
+                continue;
+            check_answer(l, c);
+            l->to_receive--;
+            send_request(l, c);
+        }
     }
     close(epoll);
 }
 
+static bool parse_kind(const char *name, enum kind *ret)
+{
+    static const char *const names[] = {[ECHO] = "echo", [LISTING] = "list", [SESSION] = "session"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *ret = (enum kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: load PORT CONNECTIONS REQUESTS\n");
+    struct load l = {.kind = ECHO};
+    if (argc < 4 || argc > 5 || (argc == 5 && !parse_kind(argv[4], &l.kind))) {
+        fprintf(stderr, "usage: load PORT CONNECTIONS REQUESTS [echo | list | session]\n");
         return 2;
     }
-    int port = (int)strtol(argv[1], NULL, 10);
+    l.port = (int)strtol(argv[1], NULL, 10);
     unsigned long n = strtoul(argv[2], NULL, 10);
-    struct load l = {.to_send = strtoul(argv[3], NULL, 10)};
-    l.to_receive = l.to_send;
-    l.request_len = (size_t)snprintf(
-        l.request, sizeof(l.request),
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
-        "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n"
-        "Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: %zu\r\n\r\n%s",
-        port, sizeof(body) - 1, body);
+    l.to_send = l.to_receive = strtoul(argv[3], NULL, 10);
+    if (l.kind == ECHO)
+        request_make(&l.request, "POST", l.port,
+                     "MCP-Protocol-Version: " MODERN "\r\nMcp-Method: tools/call\r\n"
+                     "Mcp-Name: echo\r\n",
+                     CALL("," MODERN_META));
+    else if (l.kind == LISTING)
+        request_make(&l.request, "POST", l.port,
+                     "MCP-Protocol-Version: " MODERN "\r\nMcp-Method: tools/list\r\n", LIST);
 
     struct conn *conns = calloc(n, sizeof(*conns));
-    if (conns == NULL || l.request_len >= sizeof(l.request))
+    if (conns == NULL)
         fail("out of memory");
     for (unsigned long i = 0; i < n; i++)
-        conns[i].fd = open_connection(port);
+        conn_open(&conns[i], l.port, i);
     double started = now();
     run(&l, conns, n);
     printf("%.6f\n", now() - started);
