@@ -34,11 +34,10 @@ enum owl_era owl_rev_era(enum owl_rev rev)
 
 int owl_rev_parse(owl_str name)
 {
-    for (int i = 0; i < OWL_REV__MAX; i++) {
-        if (owl_str_is(name, revisions[i].name))
-            return i;
-    }
-    return -1;
+    int i = OWL_REV__MAX - 1; /* the newest is asked for most */
+    while (i >= 0 && !owl_str_is(name, revisions[i].name))
+        i--;
+    return i;
 }
 
 int owl_rev_asked(owl_str name)
