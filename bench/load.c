@@ -1,10 +1,12 @@
 /* load.c - a load generator: keep-alive connections, one request at a time on each.
  *
- * usage: load PORT CONNECTIONS REQUESTS [echo | list | session]
+ * usage: load PORT CONNECTIONS REQUESTS [echo | list | session [spin]]
  *
  *   echo      modern calls of the tool `echo`; the default
  *   list      modern tools/list
  *   session   legacy sessions: initialize, initialized, a call of `echo` and DELETE count as four
+ *   spin      never sleep while there is no answer: a server that is slow enough for the generator
+ *             to sleep would also pay for waking it up, with every answer
  *
  * Prints the seconds that the requests took. Every answer is checked: its status, and that the
  * message is in it, or that it is as long as the first one. One thread, epoll. */
@@ -31,6 +33,7 @@ enum kind { ECHO, LISTING, SESSION };
 struct load {
     int port;
     enum kind kind;
+    bool spin;
     struct request request; /* the one and only, but for sessions */
     size_t list_len;        /* of the first answer */
     unsigned long to_send, to_receive;
@@ -77,6 +80,19 @@ static void check_answer(struct load *l, struct conn *c)
         c->session[0] = '\0';
 }
 
+static int wait_ready(const struct load *l, int epoll, struct epoll_event *events)
+{
+    const int ms = 10000;
+    if (!l->spin)
+        return epoll_wait(epoll, events, MAX_EVENTS, ms);
+    int ready;
+    double until = now() + ms / 1e3;
+    do {
+        ready = epoll_wait(epoll, events, MAX_EVENTS, 0);
+    } while (ready == 0 && now() < until);
+    return ready;
+}
+
 static void run(struct load *l, struct conn *conns, unsigned long n)
 {
     int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -88,7 +104,7 @@ static void run(struct load *l, struct conn *conns, unsigned long n)
     }
     while (l->to_receive > 0) {
         struct epoll_event events[MAX_EVENTS];
-        int ready = epoll_wait(epoll, events, MAX_EVENTS, 10000);
+        int ready = wait_ready(l, epoll, events);
         if (ready <= 0)
             fail("no answer for 10 s");
         for (int i = 0; i < ready; i++) {
@@ -118,8 +134,9 @@ static bool parse_kind(const char *name, enum kind *ret)
 int main(int argc, char **argv)
 {
     struct load l = {.kind = ECHO};
-    if (argc < 4 || argc > 5 || (argc == 5 && !parse_kind(argv[4], &l.kind))) {
-        fprintf(stderr, "usage: load PORT CONNECTIONS REQUESTS [echo | list | session]\n");
+    l.spin = argc == 6 && strcmp(argv[5], "spin") == 0;
+    if (argc < 4 || argc > 5 + l.spin || (argc > 4 && !parse_kind(argv[4], &l.kind))) {
+        fprintf(stderr, "usage: load PORT CONNECTIONS REQUESTS [echo | list | session [spin]]\n");
         return 2;
     }
     l.port = (int)strtol(argv[1], NULL, 10);
