@@ -8,7 +8,8 @@
 #include "server/replay_log.h"
 
 enum {
-    HEAD_BYTES = 96,      /* of an event, before its message */
+    HEAD_BYTES = 96,      /* of an event, before its message, at most */
+    ALLOC_BYTES = 16,     /* what the heap adds to an object, about */
     PIECE_BYTES = 262144, /* read at once, about */
     LAG = 4               /* times its limits a log may grow for a reader that is behind */
 };
@@ -20,12 +21,18 @@ struct owl_replay__event {
     char text[]; /* as it is sent */
 };
 
+/* What an event counts for. */
+static size_t cost(const struct owl_replay__event *e)
+{
+    return sizeof *e + e->n + ALLOC_BYTES;
+}
+
 /* ---- the events of a log; under its lock ---- */
 
 static void drop_first(struct owl_replay *log)
 {
     struct owl_replay__event *e = log->first;
-    size_t size = sizeof *e + e->n;
+    size_t size = cost(e);
     log->first = e->next;
     if (!log->first)
         log->last = NULL;
@@ -43,7 +50,7 @@ static void drop_all(struct owl_replay *log)
 
 static void add_last(struct owl_replay *log, struct owl_replay__event *e)
 {
-    size_t size = sizeof *e + e->n;
+    size_t size = cost(e);
     e->next = NULL;
     if (log->last)
         log->last->next = e;
@@ -211,7 +218,7 @@ int owl_replay_new(struct owl_replays *all, const struct owl_replay_init *init,
 /* Takes the event. */
 static int append(struct owl_replay *log, struct owl_replay__event *e)
 {
-    owl_replays__make_room(log->all, sizeof *e + e->n);
+    owl_replays__make_room(log->all, cost(e));
     pthread_mutex_lock(&log->lock);
     if (log->forgotten && !log->reader) {
         pthread_mutex_unlock(&log->lock);
@@ -224,38 +231,45 @@ static int append(struct owl_replay *log, struct owl_replay__event *e)
     return 0;
 }
 
-int owl_replay_prime(struct owl_replay *log)
-{
-    struct owl_replay__event *e = owl_malloc(sizeof *e + HEAD_BYTES);
-    if (!e)
-        return -OWL_ENOMEM;
-    e->seq = 0;
-    e->n = (size_t)snprintf(e->text, HEAD_BYTES, "id: %llu-0\nretry: %u\ndata: \n\n",
-                            (unsigned long long)log->stream, log->all->limits.replay_retry_ms);
-    return append(log, e);
-}
-
 static char *put(char *p, owl_str s)
 {
     memcpy(p, s.p, s.n);
     return p + s.n;
 }
 
+/* An event of these lines, the data and its end: not a byte more, since thousands are kept. */
+static struct owl_replay__event *event_new(uint64_t seq, owl_str lines, owl_str data)
+{
+    static const owl_str before = {"data: ", 6}, after = {"\n\n", 2};
+    size_t n = lines.n + before.n + data.n + after.n;
+    struct owl_replay__event *e = owl_malloc(sizeof *e + n);
+    if (!e)
+        return NULL;
+    e->seq = seq;
+    e->n = n;
+    put(put(put(put(e->text, lines), before), data), after);
+    return e;
+}
+
+int owl_replay_prime(struct owl_replay *log)
+{
+    char lines[HEAD_BYTES];
+    int n = snprintf(lines, sizeof lines, "id: %llu-0\nretry: %u\n",
+                     (unsigned long long)log->stream, log->all->limits.replay_retry_ms);
+    struct owl_replay__event *e = event_new(0, (owl_str){lines, (size_t)n}, OWL_STR(""));
+    return e ? append(log, e) : -OWL_ENOMEM;
+}
+
 int owl_replay_append(struct owl_replay *log, owl_str message)
 {
-    struct owl_replay__event *e = owl_malloc(sizeof *e + HEAD_BYTES + message.n);
-    if (!e)
-        return -OWL_ENOMEM;
-    e->seq = log->seq + 1; /* nobody else changes it */
+    char lines[HEAD_BYTES];
+    uint64_t seq = log->seq + 1; /* nobody else changes it */
     int n = 0;
     if (log->flags & OWL_REPLAY_KEEP)
-        n = snprintf(e->text, HEAD_BYTES, "id: %llu-%llu\n", (unsigned long long)log->stream,
-                     (unsigned long long)e->seq);
-    char *p = put(e->text + n, OWL_STR("data: "));
-    p = put(p, message);
-    p = put(p, OWL_STR("\n\n"));
-    e->n = (size_t)(p - e->text);
-    return append(log, e);
+        n = snprintf(lines, sizeof lines, "id: %llu-%llu\n", (unsigned long long)log->stream,
+                     (unsigned long long)seq);
+    struct owl_replay__event *e = event_new(seq, (owl_str){lines, (size_t)n}, message);
+    return e ? append(log, e) : -OWL_ENOMEM;
 }
 
 void owl_replay_release(struct owl_replay *log)
