@@ -225,7 +225,7 @@ static bool take_head(struct peer *p)
     size_t n = (size_t)(end - p->in.p) + 4;
     OWL_ASSERT(memcmp(p->in.p, "HTTP/1.1 ", 9) == 0);
     p->in.p[n - 1] = '\0';
-    p->status = atoi(p->in.p + 9);
+    p->status = (int)strtol(p->in.p + 9, NULL, 10);
     note(number_of(p), "< %s", p->in.p);
     OWL_ASSERT(p->status >= 100 && p->status < 600);
     if (p->status != 100) {
