@@ -7,6 +7,7 @@ control, one location of the proxy ignores the wish."""
 
 import atexit
 import shutil
+import urllib.parse
 
 from others import *
 
@@ -53,8 +54,11 @@ http {{
         proxy_set_header Host $host;
         location /mcp {{ proxy_pass http://local; }}
     }}
+    include {folder}/shown.conf;
 }}
 """
+
+SHOWN = ROOT / "examples/nginx.conf"  # what people are told to write
 
 
 def free_ports(n):
@@ -64,14 +68,18 @@ def free_ports(n):
 
 
 class Proxied:
-    """A server and nginx before it: `port` leads to it through TCP, `local` by its Unix socket."""
+    """A server and nginx before it: `port` leads to it through TCP, `local` by its Unix socket,
+    `shown` as the documents say."""
 
     def __init__(self):
         if not NGINX:
             raise Skip("there is no nginx: tools/bootstrap installs it")
         self.folder = tempfile.TemporaryDirectory(prefix="owlclaw-nginx-")
         self.server = Server("--listen", f"unix:{self.folder.name}/mcp.sock")
-        self.port, self.local = free_ports(2)
+        self.port, self.local, self.shown = free_ports(3)
+        shown = SHOWN.read_text().replace("127.0.0.1:8080", f"127.0.0.1:{self.server.port}")
+        shown = shown.replace("listen 80;", f"listen 127.0.0.1:{self.shown};")
+        pathlib.Path(self.folder.name, "shown.conf").write_text(shown)
         path = pathlib.Path(self.folder.name, "nginx.conf")
         path.write_text(CONFIGURATION.format(
             folder=self.folder.name, server=self.server.port, tcp=self.port, local=self.local,
@@ -149,7 +157,7 @@ def arrivals(path, port):
 
 @test()
 def calls_pass_the_proxy():
-    for port in (proxied().port, proxied().local):
+    for port in (proxied().port, proxied().local, proxied().shown):
         equal(call("echo", {"message": "owl"}, port=port).text, "owl")
         s = Session(port)
         equal(s.call("echo", {"message": "h\u00e9llo"}).text, "h\u00e9llo")
@@ -175,7 +183,8 @@ def refusals_pass_the_proxy():
 @test()
 def progress_arrives_while_the_call_runs():
     for path, port in (("/mcp", proxied().port), ("/old", proxied().port),
-                       ("/mcp", proxied().local)):
+                       ("/mcp", proxied().local), ("/mcp", proxied().shown),
+                       ("/owl/mcp", proxied().shown)):
         times = arrivals(path, port)
         check(times[3] - times[0] > 0.08, "everything came at once, at the end")
 
@@ -198,6 +207,21 @@ def the_stream_of_a_session_passes_at_once():
                 s.call("test_touch_resource")
                 equal(stream.next()["method"], "notifications/resources/updated")
                 check(time.monotonic() - started < seconds(1), "it was held back")
+
+
+@test()
+def the_old_transport_passes_also_below_a_path_of_its_own():
+    port = proxied().shown
+    for path in ("/mcp", "/owl/mcp"):
+        stream = Connection(port)
+        with stream:
+            stream.send(encode("GET", path + "/sse", {"Accept": "text/event-stream"}, port=port))
+            events = stream.events(stream.head())
+            endpoint = urllib.parse.urljoin(path + "/sse", next(events).data)
+            message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            with Connection(port) as c:
+                equal(c.request("POST", endpoint, JSON_HEADERS, message).status, 202)
+            equal(next(events).json(), {"jsonrpc": "2.0", "id": 1, "result": {}})
 
 
 @test()
