@@ -80,7 +80,8 @@ OWL_API int owl_call_on_cancel(owl_call *call, void (*fn)(owl_call *call, void *
 
 /** [any] Tell the client how far the call is, if it asked to know. @p total is 0 if unknown,
  *  @p message may be NULL. Values that do not increase are dropped. Never blocks. @return 0 also if
- *  nobody wants to know. @errors OWL_EDONE, OWL_ECLOSED, OWL_EINVAL, OWL_ENOMEM. */
+ *  nobody wants to know. @errors OWL_EDONE, OWL_ECLOSED, OWL_EINVAL, OWL_ENOMEM, OWL_ELIMIT (too
+ *  many are on their way: dropped). */
 OWL_API int owl_call_progress(owl_call *call, double progress, double total, const char *message);
 /** [any] Send a log message to the client, if it wants this level; likewise. @p logger may be
  *  NULL. */
@@ -92,7 +93,8 @@ OWL_API int owl_call_log_json(owl_call *call, owl_level level, const char *logge
 
 /** [any] In a tool registered with OWL_TASK_LATER: the client is answered with a task now, and comes
  *  back for the result; the call goes on, for as long as tasks are kept. Questions asked before
- *  travel with the call, later ones with the task. @return 0, also if it is a task already.
+ *  travel with the call, later ones with the task. @return 0, also if it is a task already, or if no
+ *  more tasks can be kept: then the client waits as before.
  *  @errors OWL_ECAPABILITY: this client takes no task, the call goes on as it was; OWL_ECLOSED,
  *  OWL_ENOMEM. */
 OWL_API int owl_call_become_task(owl_call *call);

@@ -38,14 +38,15 @@ typedef struct owl_limits {
 
     /* connections and streams */
     size_t connections;          /* of all peers together; default 10000 */
-    size_t connections_per_peer; /* of one address; default 256. Loopback, Unix sockets and
-                                  * trusted_proxies are exempt unless it is set. */
+    size_t connections_per_peer; /* of one address (IPv6: of one /64); default 256. Exempt are
+                                  * trusted_proxies and, unless it is set, this machine: loopback
+                                  * and Unix sockets. */
     size_t queue_bytes;          /* unsent when a stream is written to, beyond which its reader is
                                   * dropped; default 1 MiB */
-    size_t queue_total_bytes; /* unsent to all peers over HTTP, beyond which those that read least
-                                  * are dropped; default 256 MiB */
-    size_t streams;           /* open event streams but listens; default 10000 */
-    size_t listens;           /* subscriptions/listen; default 10000 */
+    size_t queue_total_bytes;    /* unsent to all peers over HTTP, beyond which those that have read
+                               * nothing for longest are dropped; default 256 MiB */
+    size_t streams;              /* of GET and of the old HTTP+SSE; default 10000 */
+    size_t listens;              /* subscriptions/listen; default 10000 */
 
     /* legacy sessions */
     size_t sessions;           /* over HTTP; default 10000 */

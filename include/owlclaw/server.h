@@ -68,7 +68,8 @@ OWL_API void owl_server_free(owl_server *server);
  *  nobody. "unix:/path" is a Unix socket that only this user may open (mode 0600); it replaces one
  *  that nobody listens on and is removed at the end. "unix:@name" is one of Linux's abstract
  *  namespace, which every user of the machine may open, as with loopback. May be called several
- *  times. @errors OWL_EINVAL, OWL_EIO (the message says why). */
+ *  times. The start binds: there an address that cannot be used is OWL_EINVAL or OWL_EIO, and the
+ *  message says why. @errors OWL_EINVAL (no address), OWL_ESTATE (started), OWL_ENOMEM. */
 OWL_API int owl_server_listen(owl_server *server, const char *address, owl_error *reterr);
 
 /** Begun with OWL_TLS_OPTIONS() (init.h). All files are PEM. */
@@ -79,13 +80,15 @@ typedef struct owl_tls_options {
     const char *client_ca_file; /* if set, clients need a certificate that one of these signed */
 } owl_tls_options;
 
-/** The same as owl_server_listen() for HTTPS, TLS 1.2 and later. Reads the files now. @errors
- *  OWL_EINVAL, OWL_EIO (the message names the file and what is wrong with it). */
+/** The same as owl_server_listen() for HTTPS, TLS 1.2 and later. Reads the files now. What a client
+ *  with a certificate makes (sessions, tasks, states of questions) belongs to the name in it and is
+ *  unknown to others. @errors as there; OWL_EINVAL, OWL_EIO (the message names the file and what is
+ *  wrong with it). */
 OWL_API int owl_server_listen_tls(owl_server *server, const char *address,
                                   const owl_tls_options *tls, owl_error *reterr);
 /** Read the files of all HTTPS listeners again, before the start or while running; connections
  *  that are open keep what they began with. A listener whose new files are bad keeps the old ones,
- *  and the first such failure is returned. @errors as above. */
+ *  and the first such failure is returned. @errors OWL_EINVAL, OWL_EIO, as above. */
 OWL_API int owl_server_reload_tls(owl_server *server, owl_error *reterr);
 
 /** Serve one client on a pair of descriptors, one message a line; end of input stops the server.
