@@ -44,7 +44,7 @@ typedef struct owl_limits {
     size_t queue_bytes;          /* unsent when a stream is written to, beyond which its reader is
                                   * dropped; default 1 MiB */
     size_t queue_total_bytes;    /* unsent to all peers over HTTP, beyond which those that have read
-                               * nothing for longest are dropped; default 256 MiB */
+                                  * nothing for longest are dropped; default 256 MiB */
     size_t streams;              /* of GET and of the old HTTP+SSE; default 10000 */
     size_t listens;              /* subscriptions/listen; default 10000 */
 
