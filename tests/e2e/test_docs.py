@@ -36,13 +36,14 @@ def accepts(port):
 def run(program, commands, prints):
     (program, commands, prints), ports = with_free_ports(program, commands, prints)
     with tempfile.TemporaryDirectory(prefix="owlclaw-docs-") as folder, \
-            tempfile.TemporaryFile() as output:
+            tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         pathlib.Path(folder, "build").symlink_to(BUILD.resolve())
         processes = []
 
         def start(command, stdout):
             processes.append(subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL,
-                                              stdout=stdout, start_new_session=True))
+                                              stdout=stdout, stderr=errors,
+                                              start_new_session=True))
             return processes[-1]
 
         try:
@@ -51,7 +52,9 @@ def run(program, commands, prints):
                 start([BUILD.resolve() / "examples" / name, *options], subprocess.DEVNULL)
                 eventually(lambda: accepts(ports[0]), f"{name} listens")
             shell = start(["sh", "-ec", commands], output)
-            equal(shell.wait(seconds(20)), 0, f"status of {commands}")
+            if shell.wait(seconds(20)) != 0:
+                errors.seek(0)
+                raise Failure(f"{commands}\nfails: {errors.read().decode()}")
         finally:
             for process in processes:  # the group: a block may leave servers running
                 with contextlib.suppress(ProcessLookupError):
@@ -65,8 +68,9 @@ def run(program, commands, prints):
 
 
 def commands_work(document):
-    blocks = list(BLOCK.finditer(document.read_text()))
-    equal(len(blocks), document.read_text().count("<!-- run"), "blocks that can be run")
+    text = document.read_text()
+    blocks = list(BLOCK.finditer(text))
+    equal(len(blocks), len(re.findall("^<!-- run", text, re.M)), f"blocks of {document.name}")
     for block in blocks:
         run(block["program"] or "", block["commands"], block["prints"] or "")
 
