@@ -114,8 +114,10 @@ static int counters(owl_call *call, void *data)
 static int client_facts(owl_call *call, void *data)
 {
     (void)data;
-    return owl_result_textf(call, "{\"revision\":\"%s\",\"sampling\":%s,\"deadline\":%s}",
-                            owl_call_revision(call),
+    return owl_result_textf(call,
+                            "{\"revision\":\"%s\",\"principal\":\"%s\",\"sampling\":%s,"
+                            "\"deadline\":%s}",
+                            owl_call_revision(call), owl_call_principal(call),
                             owl_call_client_can(call, "sampling") ? "true" : "false",
                             owl_call_remaining_ms(call) > 0 ? "true" : "false");
 }

@@ -53,7 +53,8 @@ enum {
     OWL_EIO,           /* the operating system refused */
     OWL_ECLOSED,       /* the peer or the server has gone */
     OWL_ETOOL,         /* the tool itself failed */
-    OWL_EINTERNAL      /* a fault of the library */
+    OWL_EINTERNAL,     /* a fault of the library */
+    OWL_EBUSY          /* as much as the server does at a time is being done: try again later */
 };
 
 /** What went wrong, for people. Filled once, where the failure arose. */

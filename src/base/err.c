@@ -20,7 +20,7 @@ enum {
 #define OWL_ERROR_ROW(name, rpc, http, label, retryable, text) \
     _Static_assert((int)ROW_##name == (int)OWL_##name, "tbl/errors.h: " #name " is out of order");
 #include "tbl/errors.h"
-_Static_assert((int)ROW_END == (int)OWL_EINTERNAL + 1, "tbl/errors.h: rows are missing");
+_Static_assert((int)ROW_END == (int)OWL_EBUSY + 1, "tbl/errors.h: rows are missing");
 
 static const struct owl_err_info rows[] = {
 #define OWL_ERROR_ROW(name, rpc, http, label, retryable, text) \

@@ -34,6 +34,11 @@ const char *owl_call_revision(const owl_call *c)
     return owl_rev_name(c->rev);
 }
 
+const char *owl_call_principal(const owl_call *c)
+{
+    return c->principal.n ? c->principal.p : "";
+}
+
 const char *owl_call_complete_name(const owl_call *c)
 {
     return c->complete_name.p;

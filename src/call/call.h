@@ -138,7 +138,7 @@ struct owl_call {
     enum owl_rev rev;
     owl_str client_caps;
     struct owl_session *session; /* counted; NULL for modern */
-    owl_str principal;           /* who calls; empty: nobody knows */
+    owl_str principal;           /* who calls, ends in NUL; empty: nobody knows */
     owl_str name;                /* tool, prompt, URI; otherwise the method */
     owl_str arguments;           /* raw object, or absent */
     struct owl_item *item;       /* counted; NULL for methods that answer themselves */

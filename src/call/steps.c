@@ -150,7 +150,7 @@ static enum owl_verdict run_await(struct owl_call *c)
     }
     if (c->status < 0) {
         int error = c->status == -OWL_EDONE      ? OWL_ETOOL
-                    : c->status < -OWL_EINTERNAL ? OWL_EINTERNAL /* none of ours */
+                    : c->status < -OWL_EBUSY ? OWL_EINTERNAL /* none of ours */
                                                  : -c->status;
         return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
     }

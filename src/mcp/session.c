@@ -399,7 +399,7 @@ int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *ini
 {
     int rc;
     if (atomic_fetch_add(&t->count, 1u) >= t->max && t->max > 0 && !make_room(t))
-        rc = owl_fail(reterr, OWL_ELIMIT, "%zu sessions are open, the most there may be; try later",
+        rc = owl_fail(reterr, OWL_EBUSY, "%zu sessions are open, the most there may be; try later",
                       t->max);
     else if ((rc = open_counted(t, init, ret)) != 0)
         rc = owl_fail(reterr, -rc, NULL);

@@ -60,7 +60,7 @@ OWL_NODISCARD struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms
 /* Ends all; sessions that are still referenced live on outside the table. */
 void owl_sessions_free(struct owl_sessions *t);
 /* A new session in the table, with a reference for the caller. In a full table one that nobody
- * holds and that was unused for long ends for it. @errors OWL_ELIMIT (all are held; names the
+ * holds and that was unused for long ends for it. @errors OWL_EBUSY (all are held; names the
  * limit), OWL_ENOMEM, OWL_EIO. */
 OWL_NODISCARD int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *init,
                                     struct owl_session **ret, owl_error *reterr);

@@ -1,4 +1,5 @@
 /* server/resources_subscribe.c - the method resources/subscribe. */
+#include "base/err.h"
 #include "server/server.h"
 
 static enum owl_verdict run(struct owl_call *c)
@@ -9,8 +10,13 @@ static enum owl_verdict run(struct owl_call *c)
     if (!uri.p)
         return owl_call_set_failure(c, OWL_EPARAMS, "resources/subscribe needs params.uri");
     int rc = owl_session_subscribe(c->session, uri);
+    if (rc == -OWL_ELIMIT)
+        return owl_call_set_failure(c, OWL_ELIMIT,
+                                    "a session may subscribe to 1000 resources at most, whose URIs "
+                                    "have %d bytes at most, and %d together",
+                                    (int)OWL_SESSION_URI_BYTES, (int)OWL_SESSION_URIS_BYTES);
     if (rc != 0)
-        return owl_call_set_failure(c, -rc, "a session may subscribe to 1000 resources at most");
+        return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
     return OWL_FINISH;
 }
 

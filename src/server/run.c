@@ -302,7 +302,7 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
         if (!owl_listener_loopback(a->listener) && !s->allow_hosts)
             return owl_fail(
                 reterr, OWL_EINVAL,
-                "%s is not a loopback address and nobody is authenticated here: name the "
+                "%s is not a loopback address, so whoever reaches it may call every tool: name the "
                 "hosts to serve in allow_hosts if that is meant",
                 a->text);
     }

@@ -218,9 +218,9 @@ static void refuse_event_id(struct owl_server *s, struct owl_http_req *req, int 
     }
     /* Not 404, which would say that the session has gone. */
     snprintf(text, sizeof text,
-             "Last-Event-ID is unknown in this session, or its stream was forgotten (after %u s): "
+             "Last-Event-ID is unknown in this session, or its stream was forgotten (after %u ms): "
              "send the request again, or GET without Last-Event-ID",
-             owl_replays_limits(s->replays)->replay_ms / 1000);
+             owl_replays_limits(s->replays)->replay_ms);
     owl_front__reply_error(s, req, 400, text);
 }
 

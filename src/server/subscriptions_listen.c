@@ -168,7 +168,7 @@ static enum owl_verdict run(struct owl_call *c)
     struct owl_server *s = owl_server_of(c);
     if (atomic_fetch_add(&s->listens, 1) >= s->limits.listens) {
         atomic_fetch_sub(&s->listens, 1);
-        return owl_call_set_failure(c, OWL_ELIMIT,
+        return owl_call_set_failure(c, OWL_EBUSY,
                                     "%zu listens are open, the most there may be; try again later",
                                     s->limits.listens);
     }

@@ -22,4 +22,5 @@ OWL_ERROR_ROW(EIO, -32603, 500, "io", 1, "input/output error")
 OWL_ERROR_ROW(ECLOSED, -32603, 503, "closed", 1, "the server is stopping; try again")
 OWL_ERROR_ROW(ETOOL, -32005, 500, "tool_failed", 0, "the tool failed")
 OWL_ERROR_ROW(EINTERNAL, -32603, 500, "internal", 0, "internal error")
+OWL_ERROR_ROW(EBUSY, -32603, 503, "busy", 1, "the server is too busy; try again later")
 #undef OWL_ERROR_ROW

@@ -196,6 +196,8 @@ def what_belongs_to_one_client_is_unknown_to_another():
 
         task = on(mine, "tools/call", {"name": "slow_compute", "arguments": {"seconds": 60}}).result
         about = {"taskId": task["taskId"]}
+        facts = on(other, "tools/call", {"name": "test_client_facts"}).text
+        equal(json.loads(facts)["principal"], "minerva")
         for method, more in ("tasks/get", {}), ("tasks/cancel", {}), ("tasks/update",
                                                                      {"inputResponses": {}}):
             equal(on(other, method, dict(about, **more)).error["code"], -32602, method)

@@ -183,7 +183,7 @@ TEST(the_number_of_sessions_is_limited, "")
     owl_error err = {0};
     owl_session_hold(a);
     owl_session_hold(b);
-    assert_int_equal(owl_sessions_open(t, &init, &c, &err), -OWL_ELIMIT);
+    assert_int_equal(owl_sessions_open(t, &init, &c, &err), -OWL_EBUSY);
     assert_null(c);
     assert_non_null(strstr(err.message, "2 sessions"));
     assert_int_equal(owl_sessions_count(t), 2);

@@ -180,7 +180,8 @@ TEST(listens_are_counted_and_given_back, "")
     http_send(&c, "POST", all, listen);
     assert_int_equal(http_head(&c), 200);
     msg *m = http_next(&c);
-    assert_int_equal(int_at(m, "error/code"), -32600);
+    assert_int_equal(int_at(m, "error/code"), -32603);
+    assert_true(owl_json_bool(at(m, "error/data/retryable"), false));
     assert_non_null(strstr(str_at(m, "error/message"), "2 listens"));
     owl_json_doc_free(m);
     http_close(&a); /* its place becomes free as soon as that is noticed */
