@@ -140,6 +140,26 @@ def a_call_that_waits_for_an_answer_can_be_cancelled():
     equal(s.request("ping").result, {}, "the session lives on")
 
 
+@test("mcp:B12")
+def a_client_that_does_not_answer_is_not_waited_for_for_ever():
+    with Server("--limit", "question_ms=200") as other:
+        s = Session(other.port, caps=FORM)
+        with Asked(s, "test_elicitation", {"message": "Anybody?"}) as a:
+            q = a.question("elicitation/create")
+            cancelled = a.stream.next()
+            equal((cancelled["method"], cancelled["params"]["requestId"]),
+                  ("notifications/cancelled", q["id"]))
+            result = a.result()
+            equal(result["isError"], True)
+            equal(result["_meta"]["owlclaw/error"]["code"], -32004)
+            a.answer(q, {"action": "cancel"})  # too late, and harmless
+        tool = {"name": "test_input_required_result_elicitation"}
+        asked = modern("tools/call", tool, port=other.port, caps=FORM).result
+        time.sleep(0.3)
+        late = dict(tool, requestState=asked["requestState"], inputResponses={"user_name": ACCEPT})
+        contains(modern("tools/call", late, port=other.port, caps=FORM).error["message"], "expired")
+
+
 def required(reply, *keys):
     equal(reply.result["resultType"], "input_required")
     equal(set(reply.result["inputRequests"]), set(keys))
