@@ -4,8 +4,8 @@
 usage: bench/hostile.py [--quick] [--seconds N] [--only NAME,...] [URL]
 
 URL is that of an everything-server on this machine, e.g. http://127.0.0.1:8080/mcp; without it a new
-one is started for every attack, from OWLCLAW_BUILD (default build/). While an attack lasts, an honest client in a process of
-its own calls `echo`, by turns on a connection that it keeps and on a new one; the table has the
+one is started for every attack, from OWLCLAW_BUILD (default build/). While an attack lasts, an
+honest client in a process of its own calls `echo`, by turns on a connection that it keeps and on a new one; the table has the
 median and the 99th percentile of both beside those of a quiet server, and the resident memory of the
 server before, at most during, and 2 s after the attack. Attackers, honest client and server share the
 cores of the machine, so that a busy machine is part of every figure. It is a measurement, no test."""
@@ -277,9 +277,10 @@ class Victim:
 
     def __init__(self, address):
         self.socket = connect(address)
-        self.request = post({"jsonrpc": "2.0", "id": 2, "method": "ping"},
-                            Mcp_Session_Id=session_of(self.socket),
-                            MCP_Protocol_Version="2025-11-25")
+        headers = {"Mcp_Session_Id": session_of(self.socket), "MCP_Protocol_Version": "2025-11-25"}
+        self.socket.sendall(post({"jsonrpc": "2.0", "method": "notifications/initialized"}, **headers))
+        read_answer(self.socket)
+        self.request = post({"jsonrpc": "2.0", "id": 2, "method": "ping"}, **headers)
         self.calls, self.lost, self.last = 0, 0, 0
 
     def use(self):
@@ -327,8 +328,8 @@ def sessions(address, seconds, quick):
 
 
 def fat_sessions(address, seconds, quick):
-    """Sessions whose client describes itself in 60 KB."""
-    return open_sessions(address, seconds, 2_000 if quick else 20_000, "x" * 60_000)
+    """Sessions whose client describes itself at length: as much as is kept of it."""
+    return open_sessions(address, seconds, 2_000 if quick else 20_000, "x" * 15_000)
 
 
 ATTACKS = [slow_headers, never_read, answers_unread, connects, large_bodies, sessions, fat_sessions]
