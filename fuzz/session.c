@@ -373,10 +373,11 @@ static bool anything_open(void)
     return n > 0;
 }
 
-/* Everything comes to its end by itself, one exchange of a connection after the other. */
+/* Everything comes to its end by itself, one exchange of a connection after the other: time passes
+ * for its end, and for the next one to be taken up. */
 static void run_out(void)
 {
-    for (unsigned i = 0; i < 3 + EXCHANGES && (i < 3 || anything_open()); i++) {
+    for (unsigned i = 0; i < 3 + 2 * EXCHANGES && (i < 3 || anything_open()); i++) {
         clock_wait(WORLD_PATIENCE_MS + 60000);
         settle();
         world_do(end_streams, 0);
