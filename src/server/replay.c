@@ -277,6 +277,7 @@ void owl_replay_release(struct owl_replay *log)
     pthread_mutex_lock(&log->lock);
     if (log->reader)
         log->reader->_lost = true;
+    trim(log);
     unlock_and_wake(log);
 }
 
@@ -349,6 +350,7 @@ void owl_replay_detach(struct owl_replay_reader *rd)
     bool later = rd->_closed = rd->_woken; /* the wake-up is under way: it frees the reader */
     if (log->reader == rd) {
         log->reader = NULL;
+        trim(log);
         if (log->forgotten)
             drop_all(log);
         if (log->forgotten && !(log->flags & OWL_REPLAY_FEED)) /* which was told before */

@@ -338,6 +338,45 @@ TEST(bytes_that_count_are_the_bytes_that_are_used, "")
     rig_close(&g);
 }
 
+/* How a reader goes that has read nothing of what was said. */
+static void detach_behind(struct owl_replay *log, struct reader *r)
+{
+    (void)log;
+    owl_replay_detach(&r->rd);
+}
+
+static void release_behind(struct owl_replay *log, struct reader *r)
+{
+    owl_replay_release(log);
+    owl_replay_detach(&r->rd);
+}
+
+static void keeps_its_limits(void (*go)(struct owl_replay *log, struct reader *r))
+{
+    struct rig g = rig_open((struct owl_replay_limits){.replay_events = 4});
+    struct owl_replay *full = log_of(&g, 1, 1, NULL), *log = log_of(&g, 1, 2, NULL);
+    struct reader r;
+    for (int i = 0; i < 4; i++)
+        say(full, "m");
+    size_t other = owl_replays_bytes(g.all);
+    reader_open(&g, &r, log, 0);
+    for (int i = 0; i < 16; i++)
+        say(log, "m");
+    go(log, &r);
+    turn(&g);
+    /* the other has a log of four, too; the ids of this one are longer by a digit */
+    assert_true(owl_replays_bytes(g.all) - other <= other + 4);
+    owl_replay_finish(log);
+    owl_replay_finish(full);
+    rig_close(&g);
+}
+
+TEST(a_log_is_back_within_its_limits_when_a_slow_reader_has_gone, "")
+{
+    keeps_its_limits(detach_behind);
+    keeps_its_limits(release_behind);
+}
+
 TEST(a_reader_misses_nothing_unless_it_is_far_behind, "")
 {
     struct rig g = rig_open((struct owl_replay_limits){.replay_events = 4});
