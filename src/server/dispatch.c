@@ -10,6 +10,8 @@
 #include "mcp/headers.h"
 #include "server/server.h"
 
+enum { MAX_VERSION = 64 }; /* bytes of a version that a refusal repeats */
+
 /* What is known of a message while it is being admitted. */
 struct entry {
     struct owl_inbound *in;
@@ -45,14 +47,18 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
     if (e->err.code == OWL_EVERSION) {
         owl_buf_putz(&data, "{\"supported\":");
         owl_revs_write(&data, s->revs);
-        owl_buf_putz(&data, ",\"requested\":");
-        owl_json_quote(&data, e->version);
+        if (e->version.n <= MAX_VERSION) {
+            owl_buf_putz(&data, ",\"requested\":");
+            owl_json_quote(&data, e->version);
+        }
         owl_buf_putc(&data, '}');
     }
     owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code, owl_str_of(e->err.message),
-                  data.n ? owl_buf_str(&data) : (owl_str){NULL, 0});
+                  data.n && data.rc == 0 ? owl_buf_str(&data) : (owl_str){NULL, 0});
     owl_buf_done(&data);
-    *status = e->status;
+    *status = out->rc == 0 ? e->status : 503;
+    if (out->rc != 0)
+        out->n = 0; /* rather nothing than half of something */
     OWL_LOG(&s->log, OWL_LEVEL_INFO, "dispatch", "refused: %s", e->err.message);
     return OWL_DISPATCH_REFUSED;
 }
@@ -291,8 +297,11 @@ struct batch {
     struct owl_buf out;
 };
 
-static void batch_add(struct batch *b, owl_str message)
+/* @p rc says whether the message could be written: the answers are complete, or none. */
+static void batch_add(struct batch *b, owl_str message, int rc)
 {
+    if (rc != 0)
+        b->out.rc = rc;
     if (!message.n)
         return;
     owl_buf_putc(&b->out, b->out.n ? ',' : '[');
@@ -303,17 +312,21 @@ static void batch_done(struct batch *b)
 {
     if (--b->left)
         return;
-    if (b->out.n || b->out.rc) {
+    int status = b->out.n || b->out.rc ? 200 : 202; /* nothing but notifications: nothing to say */
+    if (status == 200)
         owl_buf_putc(&b->out, ']');
-        if (b->out.rc != 0) {
-            owl_buf_reset(&b->out);
-            owl_rpc_error(&b->out, (owl_str){NULL, 0}, -32603,
-                          OWL_STR("the answers to the batch are too large together"),
-                          (owl_str){NULL, 0});
-        }
+    if (b->out.rc != 0) {
+        owl_str why = b->out.rc == -OWL_ELIMIT
+                          ? OWL_STR("the answers to the batch are too large together")
+                          : OWL_STR("no memory for the answers to the batch; try again later");
+        owl_buf_reset(&b->out);
+        owl_rpc_error(&b->out, (owl_str){NULL, 0}, -32603, why, (owl_str){NULL, 0});
     }
-    /* Nothing but notifications: there is nothing to say. */
-    b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), b->out.n ? 200 : 202);
+    if (b->out.rc != 0) { /* rather nothing than half of something */
+        owl_buf_reset(&b->out);
+        status = 503;
+    }
+    b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), status);
     owl_buf_done(&b->out);
     owl_arena_free(b->arena);
     owl_free(b);
@@ -328,9 +341,8 @@ static int batch_send(struct owl_sink *sink, struct owl_call *c, owl_str message
 static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
 {
     (void)c;
-    (void)status;
     struct batch *b = OWL_CONTAINER(sink, struct batch, front.sink);
-    batch_add(b, message);
+    batch_add(b, message, status == 503 && !message.n ? -OWL_ENOMEM : 0);
     batch_done(b);
 }
 
@@ -355,7 +367,7 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
         d = dispatch_one(&one, (owl_str){copy, text.n}, NULL, NULL, &out, &status);
     }
     if (d == OWL_DISPATCH_REFUSED)
-        batch_add(b, owl_buf_str(&out));
+        batch_add(b, owl_buf_str(&out), out.rc);
     if (d != OWL_DISPATCH_CALL)
         batch_done(b);
     owl_buf_done(&out);

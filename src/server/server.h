@@ -50,7 +50,8 @@ enum owl_dispatched {
     OWL_DISPATCH_ACCEPTED, /* a notification or a response: no answer */
     OWL_DISPATCH_REFUSED   /* *out holds the error response, *status its HTTP status */
 };
-/* @p status and @p out (reset before) are used for OWL_DISPATCH_REFUSED. @p ret_call (may be NULL)
+/* @p status and @p out (reset before) are used for OWL_DISPATCH_REFUSED; without memory for the
+ * error, out->rc says so and it is empty. @p ret_call (may be NULL)
  * is set before the call runs, so that the front can tell it that the peer has gone. */
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
                                  struct owl_buf *out, int *status);

@@ -135,3 +135,52 @@ TEST(other_requests_survive_running_out_of_memory, "")
                                "\"resourceSubscriptions\":[\"x:1\"]}",
                                false});
 }
+
+/* ---- batches ---- */
+
+static msg *step_answer(owl_server *s, struct http *h, const char *text)
+{
+    legacy_send(h, text);
+    assert_true(step_until_readable(s, h->fd, 3000));
+    http_head(h);
+    return http_next(h);
+}
+
+/* Either every request of the batch is answered, or the batch is refused as a whole. */
+static void batch_meets_no_memory(owl_server *s, struct http *session, unsigned long n)
+{
+    static const char batch[] =
+        "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"1\",\"id\":2},"
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"inline\"}}]";
+    struct http h = http_join(session);
+    legacy_send(&h, batch);
+    owl_alloc_fail_at(n);
+    bool answered = step_until_readable(s, h.fd, 30);
+    owl_alloc_fail_at(0);
+    if (!answered && !step_until_readable(s, h.fd, 3000))
+        fail_msg("lost at allocation %lu", n);
+    char byte;
+    if (recv(h.fd, &byte, 1, MSG_PEEK) == 1 && http_head(&h) == 200) {
+        msg *m = http_next(&h);
+        const owl_json *root = owl_json_doc_root(m);
+        if (owl_json_kind_of(root) == OWL_JSON_ARRAY && owl_json_len(root) != 3)
+            fail_msg("at allocation %lu: %s", n, json_at(m, ""));
+        owl_json_doc_free(m);
+    }
+    http_close(&h);
+}
+
+TEST(a_batch_without_memory_is_answered_as_a_whole, "")
+{
+    owl_server *s = embedded();
+    struct http h = http_open(s);
+    owl_json_doc_free(step_answer(
+        s, &h,
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-03-26\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"));
+    owl_json_doc_free(step_answer(s, &h, INITIALIZED));
+    for (unsigned long n = 1; n <= 60; n++)
+        batch_meets_no_memory(s, &h, n);
+    http_close(&h);
+    owl_server_free(s);
+}
