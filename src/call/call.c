@@ -65,6 +65,7 @@ struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_react
 
 void owl_host_end_calls(struct owl_host_local *l, int error)
 {
+    l->ending = true;
     OWL_LIST_EACH (&l->calls, it) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
         OWL_IGNORE(owl_call_end(c, error, true)); /* one that is finishing answers by itself */
@@ -199,8 +200,10 @@ void owl_call_run(struct owl_call *c)
 void owl_call_resume(struct owl_call *c)
 {
     owl_reactor_assert(c->reactor);
-    if (owl_call__state(c) == OWL_CALL_ENDED && c->step < &owl_steps[OWL_STEP_settle])
-        return;
+    bool too_late = c->deciding && c->step != &owl_steps[OWL_STEP_admit];
+    c->deciding = false;
+    if (too_late)
+        return; /* it was ended while the policy thought about it */
     owl_call__goto(c, c->failure.error ? &owl_steps[OWL_STEP_settle] : c->step + 1);
     owl_call_run(c);
 }
@@ -303,6 +306,7 @@ bool owl_call_end(struct owl_call *c, int error, bool answer)
     c->end_error = error;
     run_on_cancel(c);
     owl_ask_drop(c);
+    owl_park_drop(c);
     owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
     owl_call_run(c);
     return true;

@@ -98,6 +98,7 @@ struct owl_host_local {
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
     uint64_t next_ask;
     size_t n_calls;
+    bool ending; /* the server stops, and its patience is over */
     struct owl_buf out;                        /* scratch for replies */
     void (*on_idle)(struct owl_host_local *l); /* once, when n_calls reaches 0; or NULL */
     void *idle_data;
@@ -161,6 +162,7 @@ struct owl_call {
     int end_wanted;     /* … or will, if it is about to ask the client */
     bool silent;        /* … and the client gets no answer */
     bool admitted;      /* settle() is due */
+    bool deciding;      /* admit() has not resumed it yet */
     bool returned;      /* the reactor knows that the handler is through: its post has arrived */
     uint64_t scope;     /* within which notifications name this call by its id; 0: nothing does */
     owl_str cancel_key; /* in host_local.in_flight, or absent */
@@ -227,7 +229,7 @@ void owl_call_resume(struct owl_call *c);
 /* End it from outside with that error, on the reactor: cancelled, timed out, stopping. False if it
  * was completed. With @p answer false the client gets nothing (it cancelled). */
 bool owl_call_end(struct owl_call *c, int error, bool answer);
-/* End every call of the reactor with that error. */
+/* End every call of the reactor with that error, and keep no further one waiting. */
 void owl_host_end_calls(struct owl_host_local *l, int error);
 /* End the call with that raw id in that scope, if it runs here. */
 void owl_host_cancel(struct owl_host_local *l, uint64_t scope, owl_str id);

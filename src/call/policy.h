@@ -2,7 +2,8 @@
  * Layer: call. Threads: the call's reactor.
  *
  * Every call of a known tool, resource or prompt passes admit() before its handler runs and
- * settle() when it has ended, however it ended. Methods know nothing of it. */
+ * settle() when it has ended, however it ended: perhaps before admit() has decided. Whoever returns
+ * OWL_SUSPEND holds the call and resumes it once, even then. Methods know nothing of it. */
 #ifndef OWL_CALL_POLICY_H
 #define OWL_CALL_POLICY_H
 

@@ -54,6 +54,7 @@ static enum owl_verdict run_admit(struct owl_call *c)
     enum owl_verdict v = c->host->policy->admit(c->host->policy_self, c);
     if (v != OWL_SUSPEND)
         return v;
+    c->deciding = true;
     int rc = owl_call_claim_id(c);
     if (rc != 0)
         return refuse_id(c, rc);

@@ -196,6 +196,13 @@ static void on_retry(struct owl_timer *timer)
         go_on(t);
 }
 
+/* The client knows the task and would miss the version; but a server that stops has no time. */
+static bool worth_a_retry(const struct owl_task_run *t)
+{
+    return t->announced && t->failures < TRIES && !(t->rc == -OWL_ELIMIT && t->payload.n) &&
+           !owl_host_local(t->call->host, t->call->reactor)->ending;
+}
+
 static void on_saved(struct owl_task_op *op, int rc)
 {
     struct owl_task_run *t = OWL_CONTAINER(op, struct owl_task_run, op);
@@ -214,7 +221,7 @@ static void on_saved(struct owl_task_op *op, int rc)
     } else if (rc == 0) {
         if (c->host->task_changed)
             c->host->task_changed(c->host, &t->now);
-    } else if (t->announced && t->failures < TRIES && !(rc == -OWL_ELIMIT && t->payload.n)) {
+    } else if (worth_a_retry(t)) {
         t->saving = true;
         owl_timer_start(c->reactor, &t->retry, RETRY_MS);
     }

@@ -108,3 +108,135 @@ TEST(a_version_of_any_length_is_refused_with_a_whole_message, "")
     server_end(s);
     pipes_close(&p);
 }
+
+/* ---- a policy that takes its time ---- */
+
+struct pause {
+    struct owl_timer timer;
+    struct owl_call *call; /* counted */
+};
+
+static atomic_uint admit_ms, settle_ms; /* 0: at once */
+
+static void go_on(struct owl_timer *t)
+{
+    struct pause *p = OWL_CONTAINER(t, struct pause, timer);
+    struct owl_call *c = p->call;
+    free(p);
+    owl_call_resume(c);
+    owl_call_unref(c);
+}
+
+static enum owl_verdict slowly(struct owl_call *c, unsigned ms)
+{
+    if (!ms)
+        return OWL_NEXT;
+    struct pause *p = malloc(sizeof *p);
+    p->call = owl_call_ref(c);
+    owl_timer_init(&p->timer, go_on);
+    owl_timer_start(c->reactor, &p->timer, ms);
+    return OWL_SUSPEND;
+}
+
+static enum owl_verdict admit_slowly(void *self, struct owl_call *c)
+{
+    (void)self;
+    return slowly(c, atomic_load(&admit_ms));
+}
+
+static enum owl_verdict settle_slowly(void *self, struct owl_call *c)
+{
+    (void)self;
+    return slowly(c, atomic_load(&settle_ms));
+}
+
+static owl_server *slow_server(unsigned reactors)
+{
+    static const struct owl_policy_ops slow = {admit_slowly, settle_slowly};
+    owl_limits limits = OWL_LIMITS;
+    atomic_store(&admit_ms, 2);
+    atomic_store(&settle_ms, 20);
+    limits.parked = 2;
+    limits.question_ms = 100;
+    s = server_with((owl_server_options){.reactors = reactors, .limits = &limits});
+    s->host.policy = &slow;
+    add_task_tools(s);
+    use_store(s, 1000, 1 << 20);
+    server_start(s);
+    return s;
+}
+
+static void retry(const char *state, const char *want)
+{
+    char *params = text_of(
+        "\"name\":\"parked\",\"requestState\":\"%s\",\"inputResponses\":{\"a\":%s}", state,
+        ACCEPT("Ann"));
+    msg *m = modern_with(s, "tools/call", "parked", params, NO_TASKS);
+    if (!strstr(json_at(m, ""), want))
+        fail_msg("%s", json_at(m, ""));
+    owl_json_doc_free(m);
+    free(params);
+}
+
+TEST(parked_calls_end_once_however_long_their_settling_takes, "")
+{
+    for (unsigned reactors = 1; reactors <= 4; reactors *= 2) {
+        s = slow_server(reactors);
+        msg *first = modern_tool(s, "parked", NO_TASKS), *second = NULL;
+        for (unsigned i = 0; i < 3 * reactors; i++) { /* too many: the oldest give way */
+            owl_json_doc_free(second);
+            second = modern_tool(s, "parked", NO_TASKS);
+        }
+        retry(str_at(first, "result/requestState"), "used before or has expired");
+        retry(str_at(second, "result/requestState"), "parked=Ann");
+        retry(str_at(second, "result/requestState"), "used before or has expired");
+        owl_json_doc_free(first);
+        owl_json_doc_free(second);
+        owl_json_doc_free(modern_tool(s, "parked", NO_TASKS)); /* at its deadline, or the stop */
+        pause_ms(reactors == 2 ? 110 : 0);
+        task_server_end(s);
+    }
+}
+
+TEST(tasks_end_once_however_long_their_settling_takes, "")
+{
+    for (unsigned reactors = 1; reactors <= 4; reactors *= 2) {
+        atomic_store(&store_delay_ms, reactors - 1);
+        s = slow_server(reactors);
+        expect_text(task_when(s, task_of(s, "quick"), "completed"), "quick");
+        struct id id = task_of(s, "ask");
+        owl_json_doc_free(task_when(s, id, "input_required"));
+        expect_ack(about(s, "tasks/cancel", id, ""));
+        expect_ack(task_update(s, id, "{\"a\":" ACCEPT("Ann") "}"));
+        owl_json_doc_free(task_when(s, id, "cancelled"));
+        owl_json_doc_free(task_when(s, task_of(s, "ask"), "input_required"));
+        task_server_end(s);
+    }
+}
+
+/* A client that hangs up while the policy thinks about its call. */
+static void leave_undecided(const char *tool, unsigned ms)
+{
+    struct http h = http_open(s);
+    modern_call(&h, tool, "", TASKS, "");
+    pause_ms(ms);
+    http_close(&h);
+}
+
+TEST(a_call_that_ends_before_it_is_admitted_ends_once, "")
+{
+    static const struct {
+        unsigned admit, settle;
+    } paces[] = {{30, 0}, {30, 10}, {20, 40}};
+    for (size_t i = 0; i < OWL_COUNT(paces); i++) {
+        s = slow_server(2);
+        atomic_store(&admit_ms, paces[i].admit);
+        atomic_store(&settle_ms, paces[i].settle);
+        for (unsigned k = 0; k < 10; k++)
+            leave_undecided(k % 2 ? "plain" : "gate", k * 4);
+        expect_str(modern_tool(s, "plain", TASKS), "result/content/0/text", "quick");
+        atomic_store(&gate, 1);
+        pause_ms(100);
+        task_server_end(s);
+    }
+}
