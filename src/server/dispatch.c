@@ -256,6 +256,11 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
         e->status = 503;
         return owl_fail(&e->err, OWL_ECLOSED, NULL);
     }
+    if (in->busy) {
+        e->status = 503;
+        return owl_fail(&e->err, OWL_ELIMIT,
+                        "too many requests of this client wait for answers; try again later");
+    }
     if (in->in_batch && e->class.era == OWL_ERA_MODERN)
         return owl_fail(&e->err, OWL_EREQUEST, "%s has no batches: send one message at a time",
                         owl_rev_name(e->class.rev));

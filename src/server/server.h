@@ -43,6 +43,7 @@ struct owl_inbound {
     enum owl_session_state session_state;
     uint64_t scope; /* within which ids of legacy requests (stdio: of all) name calls; 0: nowhere */
     bool allow_batch, in_batch;
+    bool busy; /* as many requests of this peer are being answered as may be */
 };
 
 enum owl_dispatched {

@@ -17,7 +17,11 @@
 #include "codec/scan.h"
 #include "server/front.h"
 
-enum { RANDOM_BYTES = 16, ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1 };
+enum {
+    RANDOM_BYTES = 16,
+    ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
+    MAX_BUSY = 256 /* requests and batches of a peer: no connection of its own bounds them */
+};
 
 struct peer {
     struct owl_hook hook; /* of the request that opened the stream */
@@ -280,7 +284,8 @@ static void peer_take(struct peer *p, struct letter *l)
                              .session_state = p->session ? OWL_SESSION_KNOWN : OWL_SESSION_NONE,
                              .scope = p->scope,
                              .allow_batch = !p->session ||
-                                            owl_session_rev(p->session) <= OWL_REV_2025_03_26};
+                                            owl_session_rev(p->session) <= OWL_REV_2025_03_26,
+                             .busy = p->busy >= MAX_BUSY};
     int status;
     p->busy += 2; /* the answer, and this function */
     l->status = 202;

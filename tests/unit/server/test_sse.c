@@ -479,3 +479,43 @@ TEST(nothing_is_lost_without_memory, "")
                         n);
     }
 }
+
+/* ---- a client that never stops asking ---- */
+
+TEST(a_peer_has_so_many_requests_and_no_more, "")
+{
+    owl_server *s = server_new(2);
+    add_all(s);
+    server_start(s);
+    struct guest g;
+    guest_knock(&g, owl_server_port(s));
+    guest_enter(&g);
+    bytes_drop(&g.stream.body, (size_t)(strstr(g.stream.body.p, "\n\n") + 2 - g.stream.body.p));
+    initialize(&g, 3);
+    for (int i = 0; i < 300; i++) {
+        char *text = text_of("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\","
+                             "\"params\":{\"name\":\"never\"}}",
+                             i);
+        assert_int_equal(guest_post(&g, text), 202);
+        free(text);
+    }
+    assert_true(left_behind(s) < 600); /* each call counts twice: it runs and can be cancelled */
+    /* What was refused is answered, and what ends others is heard. */
+    guest_post(&g, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                   "\"params\":{\"requestId\":7}}");
+    guest_post(&g, CALL(8888, "quick", ""));
+    int refused = 0;
+    for (msg *m; (m = http_next(&g.stream)); owl_json_doc_free(m)) {
+        if (strcmp(str_at(m, "id"), "i") == 0)
+            continue;
+        if (int_at(m, "id") == 8888)
+            break;
+        assert_int_equal(int_at(m, "error/code"), -32600);
+        assert_non_null(strstr(str_at(m, "error/message"), "too many"));
+        refused++;
+    }
+    assert_int_equal(refused, 300 - 256);
+    guest_leave(&g, false);
+    expect_nothing_left(s, WAIT_MS);
+    server_end(s);
+}
