@@ -258,32 +258,47 @@ static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
                                    .args = owl_buf_str(args)};
 }
 
+/* An answer for a call that waits, of which only what was asked may take memory: clients send as
+ * much as they like. It outlives the request that brought it. */
+static int take_awaited(struct owl_call *c, const struct owl_span *s)
+{
+    struct owl_ask *a = c->asks;
+    while (a && !owl_span_key_is(s, a->key))
+        a = a->next;
+    if (!a || !owl_ask_open(a) || !owl_span_is_object(s->value))
+        return 0; /* asked again, or never asked */
+    if (c->task && !answers(a->kind, s->value))
+        return 0; /* a task never asks under the same key again: what does not fit is ignored */
+    char *copy = owl_arena_dup(c->arena, s->value);
+    if (!copy)
+        return -OWL_ENOMEM;
+    a->answer = (owl_str){copy, s->value.n};
+    return 0;
+}
+
+/* An answer that lives in the request of the call, which may not have asked yet. */
+static int take_early(struct owl_call *c, const struct owl_span *s)
+{
+    owl_str key;
+    int rc = owl_json_decode(c->arena, (owl_str){s->key.p - 1, s->key.n + 2}, &key);
+    if (rc != 0)
+        return rc;
+    struct owl_ask *a = find(c, key);
+    if (!a && !(a = add(c, key)))
+        return -OWL_ENOMEM;
+    a->answer = s->value;
+    return 0;
+}
+
 int owl_ask__take(struct owl_call *c, owl_str object)
 {
     bool waits = c->task || (c->handler_flags & OWL_PARKED);
     unsigned keys = 0;
+    int rc = 0;
     struct owl_span_iter it = owl_span_iter(object);
-    for (struct owl_span s; owl_span_next(&it, &s);) {
-        owl_str key;
-        if (++keys > MAX_KEYS)
-            return -OWL_ELIMIT;
-        int rc = owl_json_decode(c->arena, (owl_str){s.key.p - 1, s.key.n + 2}, &key);
-        if (rc != 0)
-            return rc;
-        struct owl_ask *a = find(c, key);
-        if (waits && (!a || !owl_ask_open(a) || !owl_span_is_object(s.value)))
-            continue; /* asked again, or never asked */
-        if (c->task && !answers(a->kind, s.value))
-            continue; /* a task never asks under the same key again: what does not fit is ignored */
-        if (!a && !(a = add(c, key)))
-            return -OWL_ENOMEM;
-        /* The answers of a call that waits outlive the request that brought them. */
-        char *copy = waits ? owl_arena_dup(c->arena, s.value) : NULL;
-        if (waits && !copy)
-            return -OWL_ENOMEM;
-        a->answer = (owl_str){waits ? copy : s.value.p, s.value.n};
-    }
-    return 0;
+    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);)
+        rc = ++keys > MAX_KEYS ? -OWL_ELIMIT : waits ? take_awaited(c, &s) : take_early(c, &s);
+    return rc;
 }
 
 static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload, owl_error *err)
@@ -418,16 +433,13 @@ static int send_question(struct owl_call *c, struct owl_ask *a)
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
     if (l->asked.n >= c->host->limits->questions)
         return -OWL_ELIMIT;
-    char id[64];
-    int n = snprintf(id, sizeof id, "\"owl-%u-%llu\"", owl_reactor_index(c->reactor),
-                     (unsigned long long)++l->next_ask);
-    char *copy = owl_arena_dup(c->arena, (owl_str){id, (size_t)n});
-    if (!copy)
-        return -OWL_ENOMEM;
-    int rc = owl_map_put(&l->asked, (owl_str){copy, (size_t)n}, a, NULL);
+    int n = snprintf(a->id_text, sizeof a->id_text, "\"owl-%u-%llu\"",
+                     owl_reactor_index(c->reactor), (unsigned long long)++l->next_ask);
+    owl_str id = {a->id_text, (size_t)n};
+    int rc = owl_map_put(&l->asked, id, a, NULL);
     if (rc != 0)
         return rc;
-    a->id = (owl_str){copy, (size_t)n};
+    a->id = id;
     c->n_asked++;
     struct owl_buf b;
     owl_buf_init(&b, MAX_PARAMS * 2);
@@ -443,7 +455,7 @@ int owl_ask__send(struct owl_call *c)
 {
     int rc = 0;
     for (struct owl_ask *a = c->asks; a && rc == 0; a = a->next)
-        if (owl_ask_open(a))
+        if (owl_ask_open(a) && !a->id.p)
             rc = send_question(c, a);
     return rc;
 }

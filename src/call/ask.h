@@ -17,6 +17,7 @@ struct owl_ask {
     owl_ask_kind kind;
     owl_str params; /* raw object */
     owl_str id;     /* raw literal of the request sent to a legacy client; absent: not out */
+    char id_text[48];
     owl_str answer; /* raw result, or absent */
     bool refused;   /* the client would not answer */
     int (*fn)(owl_call *call, const owl_json *answer,

@@ -69,8 +69,9 @@ void owl_streams_give(struct owl_server *s)
 
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
 {
-    OWL_LIST_EACH (&owl_server_local(s, r)->subs, it) {
-        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_sub, node);
+    struct owl_list *subs = &owl_server_local(s, r)->subs;
+    while (!owl_list_empty(subs)) { /* one may take others with it */
+        struct owl_sub *sub = OWL_CONTAINER(subs->next, struct owl_sub, node);
         sub->end(sub);
     }
 }
