@@ -5,7 +5,10 @@
 
 #include "call/call.h"
 
-enum { OWL_ASK_ROUNDS = 32 }; /* of questions within one call that waits */
+enum {
+    OWL_ASK_ROUNDS = 32,         /* of questions within one call that waits */
+    OWL_ASK_PARAMS = 1024 * 1024 /* bytes of params of one */
+};
 
 /* One question; lives in the call's arena. */
 struct owl_ask {
@@ -49,13 +52,15 @@ void owl_ask_go_on(struct owl_call *c);
  * the one that was asked. False if nobody waits for that id. */
 bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg);
 
-/* ---- between ask.c, park.c and task.c ---- */
+/* ---- between ask.c, ask_legacy.c, park.c and task.c ---- */
 
 /* Every member of a JSON object becomes the answer to the question of its key; other keys are kept
  * as answers to questions not asked yet, unless the call waits. 0 or an error. */
 OWL_NODISCARD int owl_ask__take(struct owl_call *c, owl_str object);
 /* The open questions as an object: key → {method, params}. */
 void owl_ask__requests(struct owl_call *c, struct owl_buf *out);
+/* A legacy client is asked, and the call waits. */
+enum owl_verdict owl_ask__legacy(struct owl_call *c);
 /* To a legacy client: send the open questions; forget that they were sent. */
 OWL_NODISCARD int owl_ask__send(struct owl_call *c);
 void owl_ask__unsend(struct owl_call *c);

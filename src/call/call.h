@@ -98,7 +98,7 @@ struct owl_host_local {
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
     uint64_t next_ask;
     size_t n_calls;
-    bool ending; /* the server stops, and its patience is over */
+    bool ending;                               /* the server stops, and its patience is over */
     struct owl_buf out;                        /* scratch for replies */
     void (*on_idle)(struct owl_host_local *l); /* once, when n_calls reaches 0; or NULL */
     void *idle_data;

@@ -1,53 +1,13 @@
-/* call/memory.c - task records, and the store that keeps them in memory.
+/* call/memory.c - the store that keeps tasks in memory.
  *
  * Threads: any; the table has one lock, under which nothing is computed. Invariant: `order` holds
  * the tasks of the map, oldest first. */
 #include <pthread.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "call/store.h"
-
-/* ---- records ---- */
-
-struct owl_task *owl_task_new(const struct owl_task *from)
-{
-    struct owl_task *t = owl_malloc(sizeof *t + from->principal.n + from->payload.n);
-    if (!t)
-        return NULL;
-    char *text = (char *)(t + 1);
-    memcpy(t, from, sizeof *t);
-    atomic_init(&t->_refs, 1);
-    if (from->principal.p)
-        t->principal.p = memcpy(text, from->principal.p, from->principal.n);
-    if (from->payload.p)
-        t->payload.p = memcpy(text + from->principal.n, from->payload.p, from->payload.n);
-    return t;
-}
-
-struct owl_task *owl_task_aref(struct owl_task *t)
-{
-    atomic_fetch_add_explicit(&t->_refs, 1, memory_order_relaxed);
-    return t;
-}
-
-void owl_task_aunref(struct owl_task *t)
-{
-    if (t && atomic_fetch_sub_explicit(&t->_refs, 1, memory_order_acq_rel) == 1)
-        owl_free(t);
-}
-
-uint64_t owl_task_left(const struct owl_task *t)
-{
-    int64_t gone = owl_wall_ms() - t->created_ms;
-    if (gone < 0)
-        return t->ttl_ms;
-    return (uint64_t)gone < t->ttl_ms ? t->ttl_ms - (uint64_t)gone : 0;
-}
-
-/* ---- the table ---- */
 
 struct slot {
     struct owl_list node;

@@ -135,8 +135,9 @@ static int tell(struct owl_call *c, owl_str members)
 
 static void end_parked(struct owl_call *c, int error)
 {
-    bool ended = owl_call_end(c, error, false); /* nobody finds it any more, even if it takes long */
-    OWL_ASSERT(ended); /* it was asking: nobody but its reactor completes it */
+    bool ended = owl_call_end(c, error,
+                              false); /* nobody finds it any more, even if it takes long */
+    OWL_ASSERT(ended);                /* it was asking: nobody but its reactor completes it */
 }
 
 static int park(struct owl_call *c)

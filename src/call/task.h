@@ -8,7 +8,7 @@
 
 #define OWL_TASKS_EXTENSION "io.modelcontextprotocol/tasks"
 
-/* ---- the call that runs as a task (task.c) ---- */
+/* ---- the call that runs as a task (task.c, task_birth.c) ---- */
 
 /* The step `task`: a call that is to be a task becomes one, and its client is told. */
 enum owl_verdict owl_task_step(struct owl_call *c);
