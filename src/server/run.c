@@ -120,11 +120,13 @@ static void reactor_ended(struct owl_server_local *l)
         owl_runtime_stop(s->host.runtime);
 }
 
-/* Connections that still send their last answer get a moment. */
+/* Connections that still send their last answer get a moment, once they have it: a call on another
+ * reactor may be about to write it. */
 static void on_linger(struct owl_timer *t)
 {
     struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
-    l->waited_ms += LINGER_STEP_MS;
+    if (!l->n_readers || owl_now_ms() >= l->drain_ms + GRACE_MS)
+        l->waited_ms += LINGER_STEP_MS;
     if (owl_reactor_load(l->reactor) == 0 || l->waited_ms >= LINGER_MS) {
         reactor_ended(l);
         return;
@@ -155,6 +157,7 @@ static void on_drain(struct owl_reactor *r, struct owl_msg *m)
     struct owl_server *s = l->server;
     struct owl_host_local *h = owl_host_local(&s->host, r);
     l->draining = true;
+    l->drain_ms = owl_now_ms();
     for (struct owl_address *a = s->addresses; a; a = a->next)
         owl_listener_stop(a->listener, r);
     owl_subs_end(s, r);

@@ -30,6 +30,7 @@ static void let_go(struct stream *st)
 {
     if (st->counted)
         owl_streams_give(st->server);
+    owl_server_local(st->server, st->reader.reactor)->n_readers--;
     owl_session_release(st->session);
     owl_session_aunref(st->session);
 }
@@ -80,6 +81,7 @@ static struct stream *stream_new(struct owl_server *s, struct owl_http_req *req,
     st->server = s;
     st->session = owl_session_aref(session);
     owl_session_hold(session);
+    owl_server_local(s, st->reader.reactor)->n_readers++;
     return st;
 }
 

@@ -241,3 +241,56 @@ TEST(a_call_that_ends_before_it_is_admitted_ends_once, "")
         task_server_end(s);
     }
 }
+
+/* ---- a stream that is read on another reactor than it is written ---- */
+
+static struct http resume(const struct http *session, const char *last)
+{
+    struct http g = http_join(session);
+    char *headers = text_of("Accept: text/event-stream\r\nMcp-Session-Id: %s\r\n"
+                            "Last-Event-ID: %s\r\n",
+                            session->session, last);
+    http_send(&g, "GET", headers, "");
+    free(headers);
+    assert_int_equal(http_head(&g), 200);
+    return g;
+}
+
+/* A session whose call tells something, loses its stream and goes on with another. */
+static struct http broken_and_resumed(struct http *h)
+{
+    struct http c = http_join(h);
+    legacy_call(&c, "tell", "\"_meta\":{\"progressToken\":1}");
+    assert_int_equal(http_head(&c), 200);
+    owl_json_doc_free(http_next(&c));
+    char last[64];
+    snprintf(last, sizeof last, "%s", c.event);
+    http_close(&c);
+    return resume(h, last);
+}
+
+TEST(a_stream_that_was_resumed_has_its_answer_when_the_server_stops, "mcp:L8")
+{
+    for (int i = 0; i < 4; i++) { /* the reactors are drawn by lot */
+        atomic_store(&gate, 0);
+        atomic_store(&begun, 0);
+        s = server_new(4);
+        add_task_tools(s);
+        server_start(s);
+        struct http h = legacy_open(s, "{}"), g = broken_and_resumed(&h);
+        assert_true(reaches(&begun, 1));
+        owl_server_stop(s);
+        pause_ms(1000); /* longer than an idle reactor lingers */
+        atomic_store(&gate, 2);
+        msg *m = NULL;
+        while ((m = http_next(&g)) && !at(m, "result"))
+            owl_json_doc_free(m);
+        expect_str(m, "result/content/0/text", "through");
+        http_close(&g);
+        http_close(&h);
+        int64_t begin = now_ms();
+        assert_int_equal(owl_server_join(s), 0);
+        assert_true(now_ms() - begin < 1000);
+        owl_server_free(s);
+    }
+}
