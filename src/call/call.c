@@ -235,6 +235,14 @@ int owl_call_claim_id(struct owl_call *c)
     return rc;
 }
 
+enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc)
+{
+    if (rc == -OWL_EEXISTS)
+        return owl_call_set_failure(c, OWL_EREQUEST, "id %.*s is in use by a request that runs",
+                                    (int)c->msg.id.n, c->msg.id.p);
+    return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+}
+
 void owl_call_wait(struct owl_call *c, uint64_t ms)
 {
     if (c->pin) { /* quick calls pin the registry; one that waits holds its item only */

@@ -216,6 +216,8 @@ void owl_call_run(struct owl_call *c);
 /* The id names this call from now on: it can be cancelled by it. Before a handler has the arena.
  * @errors OWL_EEXISTS (the id is in use), OWL_ENOMEM. */
 OWL_NODISCARD int owl_call_claim_id(struct owl_call *c);
+/* The failure of a call that could not claim its id. */
+enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc);
 /* The call is going to wait, for @p ms at most (0: for ever): what it holds only while it is quick
  * is let go. */
 void owl_call_wait(struct owl_call *c, uint64_t ms);

@@ -38,14 +38,6 @@ static uint64_t time_left(const struct owl_call *c)
     return at > now ? at - now : 1;
 }
 
-static enum owl_verdict refuse_id(struct owl_call *c, int rc)
-{
-    if (rc == -OWL_EEXISTS)
-        return owl_call_set_failure(c, OWL_EREQUEST, "id %.*s is in use by a request that runs",
-                                    (int)c->msg.id.n, c->msg.id.p);
-    return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
-}
-
 static enum owl_verdict run_admit(struct owl_call *c)
 {
     if (!c->item)
@@ -57,7 +49,7 @@ static enum owl_verdict run_admit(struct owl_call *c)
     c->deciding = true;
     int rc = owl_call_claim_id(c);
     if (rc != 0)
-        return refuse_id(c, rc);
+        return owl_call_refuse_id(c, rc);
     owl_call_wait(c, time_left(c));
     return OWL_SUSPEND;
 }
@@ -121,7 +113,7 @@ static enum owl_verdict run_invoke(struct owl_call *c)
         return v;
     int rc = owl_call_claim_id(c); /* the handler has the arena from now on */
     if (rc != 0) {
-        v = refuse_id(c, rc);
+        v = owl_call_refuse_id(c, rc);
         c->failure.of_tool = false;
         return v;
     }

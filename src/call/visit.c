@@ -95,12 +95,6 @@ static enum owl_verdict fail(struct owl_call *c, int rc)
     return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
 }
 
-static enum owl_verdict refuse_id(struct owl_call *c, int rc)
-{
-    return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "%s",
-                                rc == -OWL_EEXISTS ? "the id is in use" : owl_err_info(rc)->text);
-}
-
 static void on_gone(owl_call *c, void *data)
 {
     (void)c;
@@ -116,7 +110,7 @@ static enum owl_verdict carry(struct owl_task_visit *v, const struct owl_task *t
         text = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
     int rc = owl_call_claim_id(c);
     if (rc != 0)
-        return refuse_id(c, rc);
+        return owl_call_refuse_id(c, rc);
     rc = owl_call_on_cancel(c, on_gone, v);
     v->visited = true;
     owl_call_wait(c, v->wish == OWL_TASK_AWAIT ? owl_task_left(t) + GRACE_MS : c->host->timeout_ms);
@@ -163,7 +157,7 @@ static enum owl_verdict wait_for_store(struct owl_task_visit *v)
 {
     int rc = owl_call_claim_id(v->call);
     if (rc != 0)
-        return refuse_id(v->call, rc);
+        return owl_call_refuse_id(v->call, rc);
     owl_call_wait(v->call, v->call->host->timeout_ms);
     return OWL_SUSPEND;
 }

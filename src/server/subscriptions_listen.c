@@ -161,10 +161,9 @@ static enum owl_verdict run(struct owl_call *c)
         return OWL_FINISH;
     owl_list_init(&sub->node);
     int rc = owl_call_claim_id(c);
-    if (rc == 0)
-        rc = owl_call_on_cancel(c, on_cancel, sub);
     if (rc != 0)
-        return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "the id is in use");
+        return owl_call_refuse_id(c, rc);
+    OWL_IGNORE(owl_call_on_cancel(c, on_cancel, sub)); /* the first: it fails for a second only */
     struct owl_server *s = owl_server_of(c);
     if (atomic_fetch_add(&s->listens, 1) >= s->limits.listens) {
         atomic_fetch_sub(&s->listens, 1);

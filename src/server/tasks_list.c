@@ -59,7 +59,7 @@ static enum owl_verdict run(struct owl_call *c)
         return OWL_FINISH;
     int rc = owl_call_claim_id(c);
     if (rc != 0)
-        return owl_call_set_failure(c, rc == -OWL_EEXISTS ? OWL_EREQUEST : -rc, "the id is in use");
+        return owl_call_refuse_id(c, rc);
     owl_call_wait(c, c->host->timeout_ms);
     return OWL_SUSPEND;
 }
