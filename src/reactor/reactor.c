@@ -4,6 +4,9 @@
  * the reactor's own for as long as they take.
  * Invariant: when the loop has ended, no handle is left on it. A handle that is left is a fault of
  * its owner and aborts, because its memory would be used after it was freed. */
+#include <signal.h>
+#include <time.h>
+
 #include "reactor/internal.h"
 
 static OWL_THREAD_LOCAL struct owl_reactor *self;
@@ -62,27 +65,44 @@ int owl_reactor__init(struct owl_runtime *rt, unsigned index)
     return 0;
 }
 
+/* A peer that has gone is an error of a write and no signal. Our own threads block it, but that of a
+ * program that steps the loop itself may not, and libuv writes in a way that raises it. */
+static int run_quietly(uv_loop_t *loop, uv_run_mode mode)
+{
+    const struct timespec now = {0, 0};
+    sigset_t pipe_only, before;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
+    int alive = uv_run(loop, mode);
+    if (sigismember(&before, SIGPIPE) == 0) {
+        OWL_IGNORE(sigtimedwait(&pipe_only, NULL, &now)); /* takes it off, if it is there */
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    return alive;
+}
+
 /* Both leave the previous self in place: a program may step an embedded runtime from the callbacks
  * of another one. */
-void owl_reactor__run(struct owl_reactor *r)
+static bool run(struct owl_reactor *r, uv_run_mode mode)
 {
     struct owl_reactor *before = self;
     self = r;
     owl_watch__turn_begin(r);
-    uv_run(&r->loop, UV_RUN_DEFAULT);
+    bool alive = run_quietly(&r->loop, mode) != 0;
     owl_watch__turn_end(r);
     self = before;
+    return alive;
+}
+
+void owl_reactor__run(struct owl_reactor *r)
+{
+    OWL_IGNORE(run(r, UV_RUN_DEFAULT)); /* until nothing is alive */
 }
 
 bool owl_reactor__step(struct owl_reactor *r)
 {
-    struct owl_reactor *before = self;
-    self = r;
-    owl_watch__turn_begin(r);
-    bool alive = uv_run(&r->loop, UV_RUN_NOWAIT) != 0;
-    owl_watch__turn_end(r);
-    self = before;
-    return alive;
+    return run(r, UV_RUN_NOWAIT);
 }
 
 void owl_reactor__close_handles(struct owl_reactor *r)

@@ -6,7 +6,7 @@
  *     owl_runtime_new → (listeners, stdio) → owl_runtime_start → … → owl_runtime_stop →
  *     owl_runtime_join → owl_runtime_unref
  * The loop of a reactor ends when owl_runtime_stop() was called and every handle on it is
- * closed. */
+ * closed. Nothing that runs on one raises SIGPIPE, not even on the thread of a program. */
 #ifndef OWL_REACTOR_REACTOR_H
 #define OWL_REACTOR_REACTOR_H
 

@@ -96,7 +96,7 @@ static ssize_t send_once(int fd, struct iovec *iov, size_t n, size_t total)
     return sendmsg(fd, &msg, flags);
 }
 
-/* As much as the socket takes; a negative errno is fatal. Not uv_try_write(): it raises SIGPIPE. */
+/* As much as the socket takes; a negative errno is fatal. */
 static ssize_t send_now(const struct owl_http__conn *c, struct iovec *iov, size_t n, size_t total)
 {
     ssize_t sent;

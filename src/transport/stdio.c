@@ -13,12 +13,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -138,27 +136,6 @@ static int end_watch(struct end *e, uv_loop_t *loop, owl_error *reterr)
 
 /* ---- writing ---- */
 
-/* writev() that does not raise SIGPIPE. Reactor threads block it anyway; the thread of a program
- * that steps the loop itself may not. */
-static ssize_t write_pipe(int fd, const struct iovec *iov, int n)
-{
-    sigset_t pipe_only, before, pending;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    if (pthread_sigmask(SIG_BLOCK, &pipe_only, &before) != 0 || sigismember(&before, SIGPIPE) == 1)
-        return writev(fd, iov, n);
-    bool was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
-    ssize_t written = writev(fd, iov, n);
-    int error = errno;
-    if (written < 0 && error == EPIPE && !was_pending) {
-        const struct timespec now = {0, 0};
-        OWL_IGNORE(sigtimedwait(&pipe_only, NULL, &now)); /* takes the signal off, if it is there */
-    }
-    OWL_IGNORE(pthread_sigmask(SIG_SETMASK, &before, NULL)); /* cannot fail with these arguments */
-    errno = error;
-    return written;
-}
-
 /* Writes what goes without waiting: the number of bytes, or -1 if the pipe is broken. */
 static ssize_t end_write(const struct end *e, struct iovec *iov, int n)
 {
@@ -168,7 +145,7 @@ static ssize_t end_write(const struct end *e, struct iovec *iov, int n)
             const struct msghdr msg = {.msg_iov = iov, .msg_iovlen = (size_t)n};
             written = sendmsg(e->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
         } else {
-            written = write_pipe(e->fd, iov, n);
+            written = writev(e->fd, iov, n); /* raises nothing: see reactor.h */
         }
     } while (written < 0 && errno == EINTR);
     if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))

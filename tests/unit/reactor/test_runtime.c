@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 static const struct owl_runtime_options two = {.reactors = 2, .workers = 1, .max_queued_work = 4};
@@ -201,6 +202,54 @@ TEST(embedded_runs_only_when_it_is_stepped, "")
     assert_false(owl_runtime_step(rt));
     owl_runtime_join(rt);
     owl_runtime_aunref(rt);
+}
+
+static void count_error(uv_write_t *write, int status)
+{
+    assert_int_equal(status, UV_EPIPE);
+    ++*(int *)write->data;
+}
+
+struct vain {
+    struct owl_msg msg;
+    int fd, errors;
+    uv_pipe_t handle;
+    uv_write_t write;
+};
+
+/* To a peer that has gone, by libuv, which does not suppress the signal. */
+static void write_in_vain(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct vain *v = OWL_CONTAINER(m, struct vain, msg);
+    uv_buf_t x = uv_buf_init((char[]){'x'}, 1);
+    v->write.data = &v->errors;
+    assert_int_equal(uv_pipe_init(owl_reactor_loop(r), &v->handle, 0), 0);
+    assert_int_equal(uv_pipe_open(&v->handle, v->fd), 0);
+    assert_int_equal(uv_write(&v->write, (uv_stream_t *)&v->handle, &x, 1, count_error), 0);
+}
+
+TEST(a_program_that_steps_gets_no_signal_for_a_peer_that_has_gone, "")
+{
+    int ends[2];
+    sigset_t pipe_only, after;
+    signal(SIGPIPE, SIG_DFL); /* would end the test */
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    pthread_sigmask(SIG_UNBLOCK, &pipe_only, NULL);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    close(ends[1]);
+    struct vain v = {.msg.run = write_in_vain, .fd = ends[0]};
+    struct owl_runtime *rt = runtime_new(&embedded);
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    assert_true(owl_post(owl_runtime_at(rt, 0), &v.msg));
+    for (unsigned i = 0; i < 20000 && v.errors == 0; i++) {
+        assert_true(owl_runtime_step(rt));
+        pthread_sigmask(SIG_SETMASK, NULL, &after);
+        assert_false(sigismember(&after, SIGPIPE));
+    }
+    assert_int_equal(v.errors, 1);
+    uv_close((uv_handle_t *)&v.handle, NULL);
+    runtime_end(rt);
 }
 
 static void facts(struct owl_reactor *r, void *arg)
