@@ -509,9 +509,14 @@ void owl_http_drain(struct owl_http *h, struct owl_reactor *r)
 {
     owl_reactor_assert(r);
     struct owl_http__shard *s = h->shards[owl_reactor_index(r)];
+    struct owl_list todo;
     s->draining = true;
-    OWL_LIST_EACH (&s->conns, it) {
-        struct owl_http__conn *c = OWL_CONTAINER(it, struct owl_http__conn, link);
+    owl_list_add(&s->conns, &todo); /* takes the place of the head */
+    owl_list_del(&s->conns);
+    while (!owl_list_empty(&todo)) { /* saying goodbye to one may drop any other */
+        struct owl_http__conn *c = OWL_CONTAINER(todo.next, struct owl_http__conn, link);
+        owl_list_del(&c->link);
+        owl_list_add(&s->conns, &c->link);
         if (idle(c) && c->tls)
             owl_http__linger(c);
         else if (idle(c) || c->state == OWL_HTTP__HANDSHAKE)

@@ -157,6 +157,53 @@ TEST(a_drain_says_goodbye, "")
     end();
 }
 
+/* The server's end of a connection: the server is in this process. */
+static int end_of(const struct client *c)
+{
+    struct sockaddr_in ours, theirs;
+    socklen_t n = sizeof(ours);
+    assert_int_equal(getsockname(c->fd, (struct sockaddr *)&ours, &n), 0);
+    for (int fd = 3; fd < 1024; fd++) {
+        n = sizeof(theirs);
+        if (getpeername(fd, (struct sockaddr *)&theirs, &n) == 0 && theirs.sin_family == AF_INET &&
+            theirs.sin_port == ours.sin_port && theirs.sin_addr.s_addr == ours.sin_addr.s_addr)
+            return fd;
+    }
+    fail_msg("the connection has no other end");
+    return -1;
+}
+
+/* Until the kernel takes nothing more, for good. */
+static void stuff(int fd)
+{
+    static const char junk[4096];
+    for (int quiet = 0; quiet < 20; quiet++) {
+        while (send(fd, junk, sizeof(junk), MSG_DONTWAIT) > 0 || send(fd, junk, 1, MSG_DONTWAIT) > 0)
+            quiet = 0;
+        usleep(1000);
+    }
+}
+
+TEST(a_goodbye_that_has_to_be_queued_may_drop_the_next_peer, "")
+{
+    static struct client slow;
+    struct answer a;
+    begin(&(struct owl_http_limits){.queue_total_bytes = 1}, false);
+    open_secure(&client);
+    client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, NULL);
+    open_secure(&slow);
+    client_send(&slow, "GET /big?20000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&slow, &a);
+    stuff(end_of(&client));
+    server_run(&server, do_drain);
+    assert_int_equal(owl_reactor_load(owl_runtime_at(server.rt, 0)), 1);
+    client_close(&client);
+    client_close(&slow);
+    assert_true(server_empty_within(&server, 1000));
+    end();
+}
+
 /* ---- ends ---- */
 
 TEST(an_end_in_the_middle_is_told_once, "")
