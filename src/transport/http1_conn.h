@@ -18,7 +18,7 @@ enum {
     OWL_HTTP__LINGER_MS = 2000,
     OWL_HTTP__DATE_BYTES = 40,
     OWL_HTTP__RECORD_BYTES = 16 * 1024,  /* the most plain text that a TLS record holds */
-    OWL_HTTP__SLICE_BYTES = 64 * 1024,   /* sealed before it is sent */
+    OWL_HTTP__SLICE_BYTES = 64 * 1024,   /* sealed before it is sent; queued as one */
     OWL_HTTP__SEALED_BYTES = 1024 * 1024 /* a slice, or a long chain of certificates */
 };
 
@@ -132,7 +132,7 @@ void owl_http__linger(struct owl_http__conn *c);
 
 /* ---- http1_write.c ---- */
 
-/* Sends, or queues what does not fit. 0, or -OWL_ECLOSED: the connection was closed for it. */
+/* Sends, or queues what does not fit; @p iov is used up. 0, or -OWL_ECLOSED: the connection was closed for it. */
 int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n);
 /* The same as it is, beneath TLS. */
 int owl_http__send_raw(struct owl_http__conn *c, struct iovec *iov, size_t n);

@@ -48,32 +48,55 @@ static void drop_behind(struct owl_http__shard *s)
         owl_http__close(OWL_CONTAINER(s->behind.next, struct owl_http__conn, behind));
 }
 
-/* Queues all of the @p n pieces but the first @p skip bytes, @p left in number. */
-static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t skip,
-                 size_t left)
+/* Uses up the next @p n bytes; copies them if @p to is not NULL. */
+static void use(struct iovec **iov, char *to, size_t n)
 {
-    struct unsent *u = owl_malloc(sizeof(*u) + left);
-    if (!u) {
-        owl_http__close(c);
-        return -OWL_ECLOSED;
+    while (n > 0) {
+        struct iovec *v = *iov;
+        size_t part = n < v->iov_len ? n : v->iov_len;
+        if (part == 0) {
+            ++*iov;
+            continue;
+        }
+        if (to) {
+            memcpy(to, v->iov_base, part);
+            to += part;
+        }
+        v->iov_base = (char *)v->iov_base + part;
+        v->iov_len -= part;
+        n -= part;
     }
-    u->size = sizeof(*u) + left;
-    size_t at = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t jump = skip < iov[i].iov_len ? skip : iov[i].iov_len;
-        skip -= jump;
-        if (iov[i].iov_len > jump)
-            memcpy(u->data + at, (const char *)iov[i].iov_base + jump, iov[i].iov_len - jump);
-        at += iov[i].iov_len - jump;
-    }
-    uv_buf_t buf = {.base = u->data, .len = left};
+}
+
+/* In slices, so that memory goes as the peer reads, and that it does is seen. */
+static bool queue_slice(struct owl_http__conn *c, struct iovec **iov, size_t n)
+{
+    struct unsent *u = owl_malloc(sizeof(*u) + n);
+    if (!u)
+        return false;
+    u->size = sizeof(*u) + n;
+    use(iov, u->data, n);
+    uv_buf_t buf = {.base = u->data, .len = n};
     if (uv_write(&u->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) != 0) {
         owl_free(u);
-        owl_http__close(c);
-        return -OWL_ECLOSED;
+        return false;
     }
     c->queued += u->size;
     c->shard->queued += u->size;
+    return true;
+}
+
+/* Queues the next @p left bytes. */
+static int queue(struct owl_http__conn *c, struct iovec *iov, size_t left)
+{
+    while (left > 0) {
+        size_t n = left < OWL_HTTP__SLICE_BYTES ? left : OWL_HTTP__SLICE_BYTES;
+        if (!queue_slice(c, &iov, n)) {
+            owl_http__close(c);
+            return -OWL_ECLOSED;
+        }
+        left -= n;
+    }
     if (owl_list_empty(&c->behind))
         owl_list_add(&c->shard->behind, &c->behind);
     drop_behind(c->shard);
@@ -120,7 +143,8 @@ int owl_http__send_raw(struct owl_http__conn *c, struct iovec *iov, size_t n)
     }
     if ((size_t)sent == total)
         return 0;
-    return queue(c, iov, n, (size_t)sent, total - (size_t)sent);
+    use(&iov, NULL, (size_t)sent);
+    return queue(c, iov, total - (size_t)sent);
 }
 
 int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)

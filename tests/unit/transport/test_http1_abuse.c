@@ -326,3 +326,28 @@ TEST(peers_that_do_not_read_do_not_have_all_the_memory_together, "")
         client_close(&peers[i]);
     server_stop(&server);
 }
+
+TEST(a_peer_that_reads_is_not_dropped_for_those_that_do_not, "")
+{
+    enum { PEERS = 5, PART = 10 * 1000 * 1000, BYTES = 60 * 1000 * 1000 };
+    static struct client peers[PEERS];
+    static char body[PART]; /* more than the kernel keeps */
+    const int little = 64 * 1024;
+    struct answer a;
+    char request[100];
+    server_start(&server, &(struct owl_http_limits){.queue_total_bytes = BYTES + PART + PART / 2});
+    for (int i = 0; i < PEERS; i++) {
+        int n = i == 0 ? BYTES : 2 * PART;
+        snprintf(request, sizeof(request), "GET /big?%d HTTP/1.1\r\nHost: x\r\n\r\n", n);
+        client_open(&peers[i], &server);
+        setsockopt(peers[i].fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little));
+        client_send(&peers[i], request);
+        client_head(&peers[i], &a);
+        client_read(&peers[0], body, sizeof(body));
+    }
+    assert_in_range(owl_reactor_load(owl_runtime_at(server.rt, 0)), 3, PEERS - 1);
+    client_read(&peers[0], body, sizeof(body));
+    for (int i = 0; i < PEERS; i++)
+        client_close(&peers[i]);
+    server_stop(&server);
+}
