@@ -80,8 +80,9 @@ static owl_str token_end(struct owl_http__parse *p)
 
 /* ---- the target ---- */
 
-/* "http://host/path" → "/path"; other forms are left alone. False: another scheme or no host. */
-static bool strip_authority(owl_str *target)
+/* "http://host/path" → "/path" and "host"; other forms are left alone. False: another scheme or no
+ * host. */
+static bool strip_authority(owl_str *target, owl_str *ret_host)
 {
     static const owl_str schemes[] = {{"http://", 7}, {"https://", 8}};
     if (target->p[0] == '/')
@@ -95,22 +96,34 @@ static bool strip_authority(owl_str *target)
         while (host < rest.n && rest.p[host] != '/' && rest.p[host] != '?')
             host++;
         *target = (owl_str){rest.p + host, rest.n - host};
+        *ret_host = (owl_str){rest.p, host};
         return host > 0;
     }
     return false;
 }
 
+/* What a target says of the host counts, not the header (RFC 9112, 3.2.2). */
+static void name_host(struct owl_http__parse *p, owl_str host)
+{
+    for (size_t i = 0; i < p->view.n_headers; i++) {
+        if (owl_str_ieq(p->_headers[i].name, OWL_STR("host")))
+            p->_headers[i].value = host;
+    }
+}
+
 static bool split_target(struct owl_http__parse *p)
 {
-    owl_str target = p->_target;
+    owl_str target = p->_target, host = {NULL, 0};
     if (target.n == 0 || memchr(target.p, '#', target.n))
         return false;
     if (owl_str_is(target, "*")) {
         p->view.path = target;
         return p->view.method == OWL_HTTP_OPTIONS;
     }
-    if (!strip_authority(&target))
+    if (!strip_authority(&target, &host))
         return false;
+    if (host.p)
+        name_host(p, host);
     const char *mark = target.n > 0 ? memchr(target.p, '?', target.n) : NULL;
     owl_str path = {target.p, mark ? (size_t)(mark - target.p) : target.n};
     p->view.path = path.n > 0 ? path : OWL_STR("/");

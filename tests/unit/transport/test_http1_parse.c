@@ -63,6 +63,24 @@ TEST(a_request_is_the_same_in_pieces_of_any_size, "")
     owl_http__parse_done(&p);
 }
 
+TEST(a_target_that_names_the_host_counts_more_than_the_header, "")
+{
+    static const char in[] = "POST HTTP://a.example:8/mcp HTTP/1.1\r\nX: 1\r\nHost: localhost\r\n"
+                             "Content-Length: 1\r\n\r\nx";
+    struct owl_http__parse p;
+    owl_http__parse_init(&p, &limits);
+    for (size_t step = 1; step < sizeof(in); step++) {
+        feed(&p, OWL_STR(in), step);
+        assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+        assert_str(p.view.path, "/mcp");
+        assert_str(p.view.headers[0].value, "1");
+        assert_str(p.view.headers[1].name, "Host");
+        assert_str(p.view.headers[1].value, "a.example:8");
+        owl_http__parse_reset(&p);
+    }
+    owl_http__parse_done(&p);
+}
+
 TEST(absent_query_and_body_are_absent_and_empty, "")
 {
     struct owl_http__parse p;
