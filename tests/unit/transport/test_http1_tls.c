@@ -178,25 +178,33 @@ static void stuff(int fd)
 {
     static const char junk[4096];
     for (int quiet = 0; quiet < 20; quiet++) {
-        while (send(fd, junk, sizeof(junk), MSG_DONTWAIT) > 0 || send(fd, junk, 1, MSG_DONTWAIT) > 0)
+        while (send(fd, junk, sizeof(junk), MSG_DONTWAIT) > 0 ||
+               send(fd, junk, 1, MSG_DONTWAIT) > 0)
             quiet = 0;
         usleep(1000);
     }
 }
 
+static void drain_stuffed(struct server *s, struct owl_reactor *r)
+{
+    stuff(end_of(&client));
+    do_drain(s, r);
+}
+
 TEST(a_goodbye_that_has_to_be_queued_may_drop_the_next_peer, "")
 {
     static struct client slow;
+    const int little = 64 * 1024;
     struct answer a;
     begin(&(struct owl_http_limits){.queue_total_bytes = 1}, false);
     open_secure(&client);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, NULL);
     open_secure(&slow);
+    setsockopt(slow.fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little));
     client_send(&slow, "GET /big?20000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&slow, &a);
-    stuff(end_of(&client));
-    server_run(&server, do_drain);
+    server_run(&server, drain_stuffed);
     assert_int_equal(owl_reactor_load(owl_runtime_at(server.rt, 0)), 1);
     client_close(&client);
     client_close(&slow);
