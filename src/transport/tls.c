@@ -39,10 +39,11 @@ struct owl_tls_conn {
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-/* What OpenSSL says is wrong, without its file and function names. Empties the queue. */
+/* What OpenSSL says is wrong, without its file and function names; what came later only says which
+ * part of it noticed. Empties the queue. */
 static const char *reason(void)
 {
-    const char *text = ERR_reason_error_string(ERR_peek_last_error());
+    const char *text = ERR_reason_error_string(ERR_peek_error());
     ERR_clear_error();
     return text ? text : "no reason given";
 }

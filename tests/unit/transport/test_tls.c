@@ -41,7 +41,7 @@ TEST(bad_files_are_refused_with_the_file_and_the_reason, "OR-3.10")
     refused("cert.pem", "key.pem", "no.pem", "/no.pem: No such file");
     refused(".", "key.pem", NULL, "/.: Is a directory");
     refused("empty.pem", "key.pem", NULL, "empty.pem is empty");
-    refused("text.pem", "key.pem", NULL, "text.pem holds no usable PEM certificate");
+    refused("text.pem", "key.pem", NULL, "text.pem holds no usable PEM certificate: no start line");
     refused("key.pem", "key.pem", NULL, "key.pem holds no usable PEM certificate");
     refused("cert.pem", "text.pem", NULL, "text.pem holds no usable PEM key");
     refused("cert.pem", "cert.pem", NULL, "cert.pem holds no usable PEM key");
