@@ -22,8 +22,6 @@ static int add_address(struct owl_server *s, const char *address, struct owl_tls
 {
     if (!address || !*address)
         return owl_fail(reterr, OWL_EINVAL, "listen: an address such as 127.0.0.1:8080 is needed");
-    if (atomic_load(&s->phase) != OWL_PHASE_NEW)
-        return owl_fail(reterr, OWL_ESTATE, "listen: the server has been started");
     size_t n = strlen(address) + 1;
     struct owl_address *a = owl_calloc(1, sizeof *a + n);
     if (!a)
@@ -34,9 +32,14 @@ static int add_address(struct owl_server *s, const char *address, struct owl_tls
     struct owl_address **end = &s->addresses;
     while (*end)
         end = &(*end)->next;
-    *end = a;
+    bool early = atomic_load(&s->phase) == OWL_PHASE_NEW;
+    if (early)
+        *end = a;
     pthread_mutex_unlock(&s->lock);
-    return 0;
+    if (early)
+        return 0;
+    owl_free(a);
+    return owl_fail(reterr, OWL_ESTATE, "listen: the server has been started");
 }
 
 int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
@@ -303,11 +306,10 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
         if (rc != 0)
             return rc;
         if (!owl_listener_loopback(a->listener) && !s->allow_hosts)
-            return owl_fail(
-                reterr, OWL_EINVAL,
-                "%s is not a loopback address, so whoever reaches it may call every tool: name the "
-                "hosts to serve in allow_hosts if that is meant",
-                a->text);
+            return owl_fail(reterr, OWL_EINVAL,
+                            "%s is not a loopback address: if others are meant to reach it, name "
+                            "the hosts to serve in allow_hosts",
+                            a->text);
     }
     return 0;
 }
