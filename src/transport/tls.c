@@ -127,20 +127,22 @@ static int load_cert(SSL_CTX *ctx, const struct owl_tls_files *files, owl_error 
     return rc;
 }
 
+/* Each connection is verified anew: a session that is resumed is not, and could be for ever, long
+ * after the certificate has expired. */
 static int load_client_ca(SSL_CTX *ctx, const char *path, owl_error *reterr)
 {
-    static const unsigned char id[] = "owlclaw"; /* resumed sessions must be ours */
     int rc = unreadable("client_ca_file", path, reterr);
     if (rc != 0)
         return rc;
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(path);
     if (!names || SSL_CTX_load_verify_file(ctx, path) != 1 ||
-        SSL_CTX_set_session_id_context(ctx, id, sizeof(id) - 1) != 1) {
+        SSL_CTX_set_num_tickets(ctx, 0) != 1) {
         sk_X509_NAME_pop_free(names, X509_NAME_free);
         return owl_fail(reterr, OWL_EINVAL, "client_ca_file %s holds no usable PEM certificate: %s",
                         path, reason());
     }
-    SSL_CTX_set_client_CA_list(ctx, names); /* takes them */
+    SSL_CTX_set_client_CA_list(ctx, names);     /* takes them */
+    SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET); /* of TLS 1.2 */
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     return 0;
 }
