@@ -142,9 +142,9 @@ static enum owl_verdict run_await(struct owl_call *c)
         return OWL_FINISH;
     }
     if (c->status < 0) {
-        int error = c->status == -OWL_EDONE      ? OWL_ETOOL
+        int error = c->status == -OWL_EDONE  ? OWL_ETOOL
                     : c->status < -OWL_EBUSY ? OWL_EINTERNAL /* none of ours */
-                                                 : -c->status;
+                                             : -c->status;
         return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
     }
     if (c->result.rc != 0)

@@ -140,8 +140,10 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
 /* No task, no result either: the server has failed, not the tool. */
 static enum owl_verdict refuse(struct owl_call *c, int rc)
 {
-    owl_call_set_failure(c, -rc, "the task could not be kept: %s; try again later",
-                         rc == -OWL_ELIMIT ? "there are too many" : owl_err_info(rc)->text);
+    bool many = rc == -OWL_ELIMIT;
+    owl_call_set_failure(c, many ? OWL_EBUSY : -rc,
+                         "the task could not be kept: %s; try again later",
+                         many ? "there are too many" : owl_err_info(rc)->text);
     c->failure.of_tool = false;
     return OWL_FINISH;
 }

@@ -19,7 +19,7 @@ struct exchange {
     struct owl_session *opened; /* made by this `initialize`: counted until the answer */
     struct owl_replay *log;     /* of a stream that the client may come back to */
     bool streaming;
-    bool only_stream; /* the client accepts no JSON */
+    bool only_stream; /* the client accepts no JSON, or rather has what it can come back for */
 };
 
 /* ---- the stream ---- */
@@ -242,10 +242,11 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
                                   .http = true,
                                   .can_send = accept.stream};
     x->req = req;
-    x->only_stream = !accept.json;
     in.front = &x->front;
     owl_http_set_user(req, x);
     owl_front__find_session(s, req, h->session, &in);
+    bool resumable = in.session && owl_session_rev(in.session) >= OWL_REV_2025_03_26;
+    x->only_stream = !accept.json || (accept.stream_first && accept.stream && resumable);
     in.scope = in.session ? owl_session_serial(in.session) : 0;
     in.allow_batch = in.session && owl_session_rev(in.session) <= OWL_REV_2025_03_26;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;

@@ -21,6 +21,7 @@ struct owl_heads {
 
 struct owl_accepted {
     bool json, stream;
+    bool stream_first; /* it names the stream before the other */
 };
 /* No Accept at all accepts everything. */
 struct owl_accepted owl_front__accept(owl_str accept);

@@ -82,17 +82,18 @@ static bool covers(owl_str range, owl_str type)
 
 struct owl_accepted owl_front__accept(owl_str accept)
 {
-    struct owl_accepted a = {false, false};
+    struct owl_accepted a = {.json = false};
     owl_str part, range;
     /* What nearly everybody sends, or nothing. */
     if (!accept.p || owl_str_is(accept, "application/json, text/event-stream"))
-        return (struct owl_accepted){true, true};
+        return (struct owl_accepted){.json = true, .stream = true};
     while (owl_str_split(&accept, ',', &part)) {
         if (!owl_str_split(&part, ';', &range))
             continue;
         range = owl_str_trim(range);
         a.json = a.json || covers(range, OWL_STR("application/json"));
         a.stream = a.stream || covers(range, OWL_STR("text/event-stream"));
+        a.stream_first = a.stream_first || (a.stream && !a.json);
     }
     return a;
 }

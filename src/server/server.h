@@ -114,7 +114,7 @@ struct owl_server_local { /* a reactor's own part */
     uint64_t drain_ms; /* since when, monotonic */
     unsigned waited_ms;
     size_t n_readers; /* streams that read logs; other reactors may write them */
-    size_t host_n; /* the Host that was allowed last: nearly every request has the same */
+    size_t host_n;    /* the Host that was allowed last: nearly every request has the same */
     char host[256];
 };
 

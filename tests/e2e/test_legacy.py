@@ -198,4 +198,27 @@ def modern_requests_and_two_sessions_share_a_port_without_cross_talk():
         stream_b.quiet(0.1)
 
 
+@test("mcp:T12")
+def a_session_that_names_the_stream_first_gets_what_it_can_resume():
+    s = session()
+    for accept, kind in (("application/json, text/event-stream", "application/json"),
+                         ("text/event-stream, application/json", "text/event-stream"),
+                         ("text/html, application/json, text/event-stream", "application/json"),
+                         ("*/*, text/event-stream", "application/json")):
+        with Connection() as c:
+            message = s.message("tools/list")
+            c.send(encode("POST", "/mcp", s.headers(Accept=accept), message, c.port))
+            head = c.head()
+            equal(head.headers["content-type"], kind, accept)
+            if kind == "text/event-stream":
+                first, answer = itertools.islice(c.events(head), 2)
+                equal(first.data, "", "the priming event")
+                equal(json.loads(answer.data)["id"], message["id"])
+    with Connection() as c:  # nobody has a session yet, or it is a modern client: nothing to resume
+        headers, message = modern_request("tools/list",
+                                          headers={"Accept": "text/event-stream, application/json"})
+        equal(c.request("POST", headers=headers, body=message).headers["content-type"],
+              "application/json")
+
+
 main()
