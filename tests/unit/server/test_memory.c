@@ -151,7 +151,8 @@ static void batch_meets_no_memory(owl_server *s, struct http *session, unsigned 
 {
     static const char batch[] =
         "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},{\"jsonrpc\":\"1\",\"id\":2},"
-        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"inline\"}}]";
+        "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/"
+        "call\",\"params\":{\"name\":\"inline\"}}]";
     struct http h = http_join(session);
     legacy_send(&h, batch);
     owl_alloc_fail_at(n);
