@@ -132,7 +132,7 @@ void owl_http__linger(struct owl_http__conn *c);
 
 /* ---- http1_write.c ---- */
 
-/* Sends, or queues what does not fit; @p iov is used up. 0, or -OWL_ECLOSED: the connection was closed for it. */
+/* Sends, or queues what does not fit. 0, or -OWL_ECLOSED: the connection was closed for it. */
 int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n);
 /* The same as it is, beneath TLS. */
 int owl_http__send_raw(struct owl_http__conn *c, struct iovec *iov, size_t n);

@@ -48,35 +48,29 @@ static void drop_behind(struct owl_http__shard *s)
         owl_http__close(OWL_CONTAINER(s->behind.next, struct owl_http__conn, behind));
 }
 
-/* Uses up the next @p n bytes; copies them if @p to is not NULL. */
-static void use(struct iovec **iov, char *to, size_t n)
+/* Copies @p len bytes of the @p n pieces, from the byte @p at of them all on. */
+static void gather(char *to, const struct iovec *iov, size_t n, size_t at, size_t len)
 {
-    while (n > 0) {
-        struct iovec *v = *iov;
-        size_t part = n < v->iov_len ? n : v->iov_len;
-        if (part == 0) {
-            ++*iov;
-            continue;
-        }
-        if (to) {
-            memcpy(to, v->iov_base, part);
-            to += part;
-        }
-        v->iov_base = (char *)v->iov_base + part;
-        v->iov_len -= part;
-        n -= part;
+    for (size_t i = 0; i < n && len > 0; i++) {
+        size_t jump = at < iov[i].iov_len ? at : iov[i].iov_len;
+        size_t part = len < iov[i].iov_len - jump ? len : iov[i].iov_len - jump;
+        if (part > 0)
+            memcpy(to, (const char *)iov[i].iov_base + jump, part);
+        at -= jump;
+        to += part;
+        len -= part;
     }
 }
 
-/* In slices, so that memory goes as the peer reads, and that it does is seen. */
-static bool queue_slice(struct owl_http__conn *c, struct iovec **iov, size_t n)
+static bool queue_slice(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t at,
+                        size_t len)
 {
-    struct unsent *u = owl_malloc(sizeof(*u) + n);
+    struct unsent *u = owl_malloc(sizeof(*u) + len);
     if (!u)
         return false;
-    u->size = sizeof(*u) + n;
-    use(iov, u->data, n);
-    uv_buf_t buf = {.base = u->data, .len = n};
+    u->size = sizeof(*u) + len;
+    gather(u->data, iov, n, at, len);
+    uv_buf_t buf = {.base = u->data, .len = len};
     if (uv_write(&u->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) != 0) {
         owl_free(u);
         return false;
@@ -86,16 +80,16 @@ static bool queue_slice(struct owl_http__conn *c, struct iovec **iov, size_t n)
     return true;
 }
 
-/* Queues the next @p left bytes. */
-static int queue(struct owl_http__conn *c, struct iovec *iov, size_t left)
+/* Queues all of the @p n pieces but the first @p at bytes, up to the byte @p end. In slices, so that
+ * memory goes as the peer reads, and that it does is seen. */
+static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t at, size_t end)
 {
-    while (left > 0) {
-        size_t n = left < OWL_HTTP__SLICE_BYTES ? left : OWL_HTTP__SLICE_BYTES;
-        if (!queue_slice(c, &iov, n)) {
+    for (size_t len; at < end; at += len) {
+        len = end - at < OWL_HTTP__SLICE_BYTES ? end - at : OWL_HTTP__SLICE_BYTES;
+        if (!queue_slice(c, iov, n, at, len)) {
             owl_http__close(c);
             return -OWL_ECLOSED;
         }
-        left -= n;
     }
     if (owl_list_empty(&c->behind))
         owl_list_add(&c->shard->behind, &c->behind);
@@ -143,8 +137,7 @@ int owl_http__send_raw(struct owl_http__conn *c, struct iovec *iov, size_t n)
     }
     if ((size_t)sent == total)
         return 0;
-    use(&iov, NULL, (size_t)sent);
-    return queue(c, iov, total - (size_t)sent);
+    return queue(c, iov, n, (size_t)sent, total);
 }
 
 int owl_http__send(struct owl_http__conn *c, struct iovec *iov, size_t n)
