@@ -13,7 +13,8 @@
 static const char usage[] =
     "usage: %s [--stdio | --port N] [--listen ADDRESS]... [--limit NAME=N]...\n"
     "       [--revisions LIST] [--reactors N] [--page-items N] [--trusted-proxies LIST]\n"
-    "       [--cors ORIGINS] [--tls-cert FILE --tls-key FILE [--tls-client-ca FILE]]\n";
+    "       [--cors ORIGINS] [--allow-hosts LIST] [--tls-cert FILE --tls-key FILE\n"
+    "       [--tls-client-ca FILE]]\n";
 
 #define AT(member) offsetof(struct options, member)
 
@@ -21,9 +22,10 @@ static const struct {
     const char *name;
     size_t at; /* of a const char * */
 } texts[] = {
-    {"--revisions", AT(server.revisions)}, {"--trusted-proxies", AT(server.trusted_proxies)},
-    {"--cors", AT(server.cors_origins)},   {"--tls-cert", AT(tls.cert_file)},
-    {"--tls-key", AT(tls.key_file)},       {"--tls-client-ca", AT(tls.client_ca_file)},
+    {"--revisions", AT(server.revisions)},     {"--trusted-proxies", AT(server.trusted_proxies)},
+    {"--cors", AT(server.cors_origins)},       {"--tls-cert", AT(tls.cert_file)},
+    {"--tls-key", AT(tls.key_file)},           {"--tls-client-ca", AT(tls.client_ca_file)},
+    {"--allow-hosts", AT(server.allow_hosts)},
 };
 
 static const struct {
@@ -144,6 +146,7 @@ bool options_parse(char **argv, struct options *ret)
         } else if (args[1] != NULL && parse_option(args[0], args[1], ret)) {
             args++;
         } else {
+            fprintf(stderr, "%s: %s makes no sense here\n", argv[0], *args);
             fprintf(stderr, usage, argv[0]);
             return false;
         }
