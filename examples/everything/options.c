@@ -63,6 +63,7 @@ static const struct {
     LIMIT(connections_per_peer),
     LIMIT(queue_bytes),
     LIMIT(queue_total_bytes),
+    LIMIT(input_total_bytes),
     LIMIT(streams),
     LIMIT(listens),
     LIMIT(sessions),

@@ -280,6 +280,7 @@ static struct owl_http_limits http_limits(const owl_limits *l)
         .body_bytes = l->body_bytes,
         .queue_bytes = l->queue_bytes,
         .queue_total_bytes = l->queue_total_bytes,
+        .input_total_bytes = l->input_total_bytes,
         .header_ms = (unsigned)l->header_ms,
         .body_ms = (unsigned)l->body_ms,
         .idle_ms = (unsigned)l->idle_ms,

@@ -22,6 +22,7 @@ static const struct owl_http_limits defaults = {
     .body_bytes = (size_t)4 * 1024 * 1024,
     .queue_bytes = (size_t)1024 * 1024,
     .queue_total_bytes = (size_t)256 * 1024 * 1024,
+    .input_total_bytes = (size_t)256 * 1024 * 1024,
     .header_ms = 10 * 1000,
     .body_ms = 30 * 1000,
     .idle_ms = 75 * 1000,
@@ -41,6 +42,7 @@ static struct owl_http_limits limits_or_defaults(const struct owl_http_limits *g
     l.body_bytes = l.body_bytes ? l.body_bytes : defaults.body_bytes;
     l.queue_bytes = l.queue_bytes ? l.queue_bytes : defaults.queue_bytes;
     l.queue_total_bytes = l.queue_total_bytes ? l.queue_total_bytes : defaults.queue_total_bytes;
+    l.input_total_bytes = l.input_total_bytes ? l.input_total_bytes : defaults.input_total_bytes;
     l.header_ms = l.header_ms ? l.header_ms : defaults.header_ms;
     l.body_ms = l.body_ms ? l.body_ms : defaults.body_ms;
     l.idle_ms = l.idle_ms ? l.idle_ms : defaults.idle_ms;
@@ -60,7 +62,7 @@ static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor 
     s->reactor = r;
     owl_list_init(&s->conns);
     owl_list_init(&s->behind);
-    s->queued = 0;
+    s->queued = s->received = 0;
     s->max_queued = h->limits.queue_total_bytes / owl_runtime_count(owl_reactor_runtime(r));
     s->draining = false;
     s->date_at = (time_t)-1;
@@ -485,6 +487,8 @@ static struct owl_http__conn *conn_new(struct owl_http__shard *s, struct owl_tls
     owl_timer_init(&c->timer, on_timer);
     owl_buf_init(&c->ahead, 2 * (OWL_HTTP__AHEAD_BYTES + OWL_HTTP__RECORD_BYTES));
     owl_http__parse_init(&c->parse, &s->http->limits);
+    c->parse.pool = &s->received;
+    c->parse.pool_max = s->http->limits.input_total_bytes / s->http->n;
     owl_list_init(&c->behind);
     owl_list_add(&s->conns, &c->link);
     return c;

@@ -23,6 +23,7 @@ struct owl_http_limits { /* 0: the default */
     size_t body_bytes;   /* 4 MiB → 413 */
     size_t queue_bytes;  /* unsent when a stream is written to; 1 MiB → the peer is dropped */
     size_t queue_total_bytes; /* unsent to all; 256 MiB → those that read least are dropped */
+    size_t input_total_bytes; /* bodies of requests that are not over; 256 MiB → 503 */
     unsigned header_ms;       /* first byte to end of headers; 10 s → 408 */
     unsigned body_ms;         /* end of headers to end of body; 30 s → 408 */
     unsigned idle_ms;         /* between requests; 75 s → closed */

@@ -37,6 +37,25 @@ static int body_too_long(struct owl_http__parse *p)
     return refuse(p, 413, "The body is too long; the limit in bytes is", p->limits->body_bytes);
 }
 
+/* Many bodies together must not have all the memory. One alone is always taken. */
+static bool pool_take(struct owl_http__parse *p, size_t n)
+{
+    if (!p->pool)
+        return true;
+    if (*p->pool + n > p->pool_max && *p->pool > p->_pooled)
+        return false;
+    *p->pool += n;
+    p->_pooled += n;
+    return true;
+}
+
+static void pool_give(struct owl_http__parse *p)
+{
+    if (p->pool)
+        *p->pool -= p->_pooled;
+    p->_pooled = 0;
+}
+
 /* ---- tokens: target, names and values ---- */
 
 /* A token that came in several pieces is put together in the arena. */
@@ -355,6 +374,8 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t n)
     size_t had = p->view.body.n;
     if (n > p->limits->body_bytes - had)
         return body_too_long(p);
+    if (!pool_take(p, n))
+        return refuse(p, 503, "Too much is being received at once; try again later", 0);
     if (n > p->_body_cap - had && !body_grow(p, had + n))
         return no_memory(p);
     memcpy(p->_body + had, at, n);
@@ -397,11 +418,13 @@ void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limit
     llhttp_init(&p->_llhttp, HTTP_REQUEST, &settings);
     p->_llhttp.data = p;
     p->limits = limits;
+    p->pool = NULL;
     forget(p);
 }
 
 void owl_http__parse_reset(struct owl_http__parse *p)
 {
+    pool_give(p);
     owl_arena_free(p->arena);
     llhttp_reset(&p->_llhttp);
     forget(p);
@@ -410,7 +433,8 @@ void owl_http__parse_reset(struct owl_http__parse *p)
 void owl_http__parse_release(struct owl_http__parse *p)
 {
     if (!p->arena)
-        return;
+        return; /* somebody has it, with the body */
+    pool_give(p);
     owl_arena_free(p->arena);
     p->arena = NULL;
     p->view = (struct owl_http_view){.method = p->view.method, .body = OWL_STR("")};
@@ -418,6 +442,7 @@ void owl_http__parse_release(struct owl_http__parse *p)
 
 void owl_http__parse_done(struct owl_http__parse *p)
 {
+    pool_give(p);
     owl_http__parse_release(p);
 }
 

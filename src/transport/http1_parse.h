@@ -26,6 +26,8 @@ struct owl_http__refusal {
 struct owl_http__parse {
     llhttp_t _llhttp;
     const struct owl_http_limits *limits;
+    size_t *pool; /* bytes of bodies of all requests that are not over; NULL: nobody counts */
+    size_t pool_max;
 
     /* Of one request, cleared between two. */
     enum owl_http__stage stage;
@@ -46,6 +48,7 @@ struct owl_http__parse {
         _name_kept; /* the next header has its name but not its value; it is in the arena */
     char *_body;
     size_t _body_cap, _announced; /* _announced: the Content-Length */
+    size_t _pooled;               /* counted in the pool */
     size_t _head_bytes;           /* of names and values */
     size_t _raw_bytes;            /* of the head, with all white space */
     unsigned _hosts;

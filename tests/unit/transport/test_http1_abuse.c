@@ -351,3 +351,50 @@ TEST(a_peer_that_reads_is_not_dropped_for_those_that_do_not, "")
         client_close(&peers[i]);
     server_stop(&server);
 }
+
+/* Sends a POST with a body of @p n bytes, of which @p left are missing. */
+static void send_body(struct client *c, size_t n, size_t left)
+{
+    static char body[1000 * 1000];
+    char head[120];
+    memset(body, 'x', sizeof(body));
+    snprintf(head, sizeof(head), "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+             n);
+    client_send(c, head);
+    OWL_IGNORE(client_send_n(c, body, n - left)); /* it may be refused before its end */
+}
+
+TEST(bodies_together_are_bounded, "")
+{
+    enum { BYTES = 600 * 1000, ROOM = 1000 * 1000 };
+    static struct client slow, other;
+    struct answer a;
+    server_start(&server, &(struct owl_http_limits){.input_total_bytes = ROOM});
+    client_open(&slow, &server);
+    send_body(&slow, BYTES, 1);
+    for (int status = 200; status != 503; client_close(&other)) { /* until all of it has come */
+        client_open(&other, &server);
+        send_body(&other, BYTES, 0);
+        client_head(&other, &a);
+        status = a.status;
+    }
+    client_send(&slow, "x");
+    client_head(&slow, &a); /* who came first is served, and makes room */
+    assert_int_equal(a.status, 200);
+    client_open(&other, &server);
+    send_body(&other, BYTES, 0);
+    client_head(&other, &a);
+    assert_int_equal(a.status, 200);
+    client_close(&other);
+    client_open(&other, &server);
+    send_body(&other, ROOM, 1); /* one that is cut off gives its room back, too */
+    client_close(&other);
+    client_close(&slow);
+    assert_true(server_empty_within(&server, 3000));
+    client_open(&other, &server);
+    send_body(&other, ROOM, 0);
+    client_head(&other, &a);
+    assert_int_equal(a.status, 200);
+    client_close(&other);
+    server_stop(&server);
+}
