@@ -309,6 +309,7 @@ static void do_wait(struct line *l)
     static const unsigned ms[] = {1, 10, 100, 1000, 5000, 11000, 31000, 76000, 301000, 601000};
     settle(); /* or a connection would be closed as idle before its request was read */
     clock_wait(ms[digit(l) % OWL_COUNT(ms)]);
+    l->hold = false; /* or while the next one is under way */
 }
 
 static void do_change(struct line *l)
