@@ -147,7 +147,8 @@ static void expect_http(struct peer *p, unsigned exchange, owl_str text, struct 
         if (!wants[k].open || before[k])
             continue;
         wants[k].post = exchange;
-        if (p->n_queue > 1) /* behind another one: the stream may have ended before its turn */
+        /* Behind another one the stream may have ended before its turn; behind garbage it has none. */
+        if (p->n_queue > 1 || p->wild)
             wants[k].optional = true;
     }
 }
