@@ -147,13 +147,15 @@ static void on_event(void *user, const struct event *e)
     struct peer *p = user;
     if (e->has_id)
         check_event_id(p, e->id);
-    if (owl_str_is(e->type, "endpoint") && current(p)) {
+    bool endpoint = owl_str_is(e->type, "endpoint");
+    if (endpoint && current(p)) {
         unsigned i = seen.n_endpoints++ % MEMORIES;
         keep_text(seen.endpoint[i].path, sizeof seen.endpoint[i].path, e->data);
         seen.endpoint[i].peer = number_of(p);
         seen.endpoint[i].exchange = current(p)->serial;
-    } else if (e->data.n > 0) /* otherwise it only tells its id */
+    } else if (e->data.n > 0 && !endpoint) { /* otherwise it only tells its id */
         hear(p, current(p), e->data);
+    }
 }
 
 static void response_end(struct peer *p)
