@@ -6,12 +6,8 @@
 
 #include <string.h>
 
-#define NAME_SCHEMA \
-    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]" \
-    "}"
-
-static int ask_form(owl_call *call, const char *key, const char *message, const char *schema,
-                    const owl_json **ret_answer)
+int ask_form(owl_call *call, const char *key, const char *message, const char *schema,
+             const owl_json **ret_answer)
 {
     owl_question question = {.size = sizeof(question), .kind = OWL_ASK_FORM};
     question.message = message;

@@ -14,6 +14,13 @@ int add_skills(owl_server *server, owl_error *reterr);
 
 int add_tools(owl_server *server, const owl_tool *tools, size_t n, owl_error *reterr);
 
+/* Asks for a form to be filled in; as owl_ask(). */
+int ask_form(owl_call *call, const char *key, const char *message, const char *schema,
+             const owl_json **ret_answer);
+#define NAME_SCHEMA \
+    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]" \
+    "}"
+
 /* A small picture and a small sound. */
 extern const unsigned char test_png[];
 extern const size_t test_png_len;

@@ -50,21 +50,9 @@ static int protocol_error_job(owl_call *call, void *data)
     return rc != 0 ? rc : owl_call_error(call, -32603, NULL, "This job ends in an error.");
 }
 
-static int ask_form(owl_call *call, const char *key, const char *message, const char *schema,
-                    const owl_json **ret_answer)
-{
-    owl_question question = {.size = sizeof(question), .kind = OWL_ASK_FORM};
-    question.message = message;
-    question.schema = schema;
-    return owl_ask(call, key, &question, ret_answer);
-}
-
 #define CONFIRM_SCHEMA \
     "{\"type\":\"object\",\"properties\":{\"confirm\":{\"type\":\"boolean\"}}," \
     "\"required\":[\"confirm\"]}"
-#define NAME_SCHEMA \
-    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}},\"required\":[\"name\"]" \
-    "}"
 
 static int confirm_delete(owl_call *call, void *data)
 {

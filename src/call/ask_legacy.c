@@ -121,23 +121,20 @@ static void on_answer(struct owl_reactor *r, struct owl_msg *msg)
     owl_free(m);
 }
 
-/* The reactor that an id of ours names, or -1. */
-static int id_reactor(struct owl_host *h, owl_str id)
+/* The reactor that an id of ours names, or NULL. */
+static struct owl_reactor *id_reactor(struct owl_host *h, owl_str id)
 {
     static const char prefix[] = "\"owl-";
-    owl_str rest = {id.p + sizeof prefix - 1, id.n - sizeof prefix + 1}, part;
-    uint64_t index;
-    if (id.n < sizeof prefix || memcmp(id.p, prefix, sizeof prefix - 1) != 0 ||
-        !owl_str_split(&rest, '-', &part) ||
-        !owl_str_u64(part, owl_runtime_count(h->runtime) - 1, &index))
-        return -1;
-    return (int)index;
+    size_t n = sizeof prefix - 1;
+    if (id.n <= n || memcmp(id.p, prefix, n) != 0)
+        return NULL;
+    return owl_runtime_named(h->runtime, (owl_str){id.p + n, id.n - n});
 }
 
 bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg)
 {
-    int index = msg->id.p && session ? id_reactor(h, msg->id) : -1;
-    if (index < 0)
+    struct owl_reactor *to = msg->id.p && session ? id_reactor(h, msg->id) : NULL;
+    if (!to)
         return false;
     struct answer *m = owl_malloc(sizeof *m + msg->id.n + msg->payload.n);
     if (!m)
@@ -150,7 +147,7 @@ bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struc
                          .n = msg->payload.n};
     memcpy(m->text, msg->id.p, msg->id.n);
     memcpy(m->text + msg->id.n, msg->payload.p, msg->payload.n);
-    if (owl_post(owl_runtime_at(h->runtime, (unsigned)index), &m->msg))
+    if (owl_post(to, &m->msg))
         return true;
     owl_session_aunref(m->session);
     owl_free(m);

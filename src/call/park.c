@@ -263,10 +263,8 @@ static void on_visit(struct owl_reactor *r, struct owl_msg *m)
 
 static int visit(struct owl_call *front, owl_str id, bool leave)
 {
-    owl_str rest = id, part;
-    uint64_t index;
-    if (!owl_str_split(&rest, '-', &part) ||
-        !owl_str_u64(part, owl_runtime_count(front->runtime) - 1, &index))
+    struct owl_reactor *to = owl_runtime_named(front->runtime, id);
+    if (!to)
         return -OWL_EPARAMS;
     struct visit *v = owl_malloc(sizeof *v + id.n);
     if (!v)
@@ -274,7 +272,7 @@ static int visit(struct owl_call *front, owl_str id, bool leave)
     *v = (struct visit){.msg.run = on_visit, .host = front->host, .leave = leave, .n = id.n};
     memcpy(v->id, id.p, id.n);
     v->front = owl_call_ref(front);
-    if (owl_post(owl_runtime_at(front->runtime, (unsigned)index), &v->msg))
+    if (owl_post(to, &v->msg))
         return 0;
     owl_call_unref(front);
     owl_free(v);

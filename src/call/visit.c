@@ -61,10 +61,8 @@ static void on_errand(struct owl_reactor *r, struct owl_msg *m)
 static int send_errand(struct owl_task_visit *v, bool leave, owl_str text)
 {
     struct owl_call *c = v->call;
-    owl_str rest = v->id, part;
-    uint64_t index;
-    if (!owl_str_split(&rest, '-', &part) ||
-        !owl_str_u64(part, owl_runtime_count(c->runtime) - 1, &index))
+    struct owl_reactor *to = owl_runtime_named(c->runtime, v->id);
+    if (!to)
         return -OWL_EPARAMS;
     struct errand *e = owl_malloc(sizeof *e + v->id.n + text.n);
     if (!e)
@@ -78,7 +76,7 @@ static int send_errand(struct owl_task_visit *v, bool leave, owl_str text)
     memcpy(e->text, v->id.p, v->id.n);
     memcpy(e->text + v->id.n, text.n ? text.p : "", text.n);
     e->visitor = owl_call_ref(c);
-    if (owl_post(owl_runtime_at(c->runtime, (unsigned)index), &e->msg))
+    if (owl_post(to, &e->msg))
         return 0;
     owl_call_unref(c);
     owl_free(e);

@@ -107,8 +107,8 @@ static void modern_header(const struct owl_mcp_input *in, struct owl_mcp_class *
 /* Rows 8 and 9: neither a session nor a version in the body. */
 static void sessionless(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
-    bool legacy = owl_mcp__newest(in->revs, OWL_ERA_LEGACY) >= 0;
-    int modern = owl_mcp__newest(in->revs, OWL_ERA_MODERN);
+    bool legacy = owl_revs_newest(in->revs, OWL_ERA_LEGACY) >= 0;
+    int modern = owl_revs_newest(in->revs, OWL_ERA_MODERN);
     if (in->header_version.p)
         refuse(ret, OWL_ERA_LEGACY, OWL_EREQUEST,
                "the Mcp-Session-Id header is missing; send initialize first and repeat the id that "
@@ -125,7 +125,7 @@ static void sessionless(const struct owl_mcp_input *in, struct owl_mcp_class *re
 
 static void classify_http(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
-    int legacy = owl_mcp__newest(in->revs, OWL_ERA_LEGACY);
+    int legacy = owl_revs_newest(in->revs, OWL_ERA_LEGACY);
     int modern_rev = served(in, in->header_version, OWL_ERA_MODERN);
     bool known_header = !in->header_version.p ||
                         served(in, in->header_version, OWL_ERA_LEGACY) >= 0;
@@ -154,8 +154,8 @@ static void classify_http(const struct owl_mcp_input *in, struct owl_mcp_class *
 
 static void classify_stdio(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
-    int legacy = owl_mcp__newest(in->revs, OWL_ERA_LEGACY);
-    int modern = owl_mcp__newest(in->revs, OWL_ERA_MODERN);
+    int legacy = owl_revs_newest(in->revs, OWL_ERA_LEGACY);
+    int modern = owl_revs_newest(in->revs, OWL_ERA_MODERN);
     bool initialize = owl_str_is(in->method, "initialize") && !in->notification;
 
     if (in->meta_version.p)
@@ -193,7 +193,7 @@ enum owl_rev owl_mcp_negotiate(unsigned revs, owl_str asked)
     int rev = owl_rev_asked(asked);
     if (rev >= 0 && (revs & OWL_REV_BIT(rev)) && owl_rev_era((enum owl_rev)rev) == OWL_ERA_LEGACY)
         return (enum owl_rev)rev;
-    rev = owl_mcp__newest(revs, OWL_ERA_LEGACY);
+    rev = owl_revs_newest(revs, OWL_ERA_LEGACY);
     OWL_ASSERT(rev >= 0);
     return (enum owl_rev)rev;
 }

@@ -18,7 +18,4 @@ struct owl_mcp__revs {
 };
 struct owl_mcp__revs owl_mcp__revs_text(unsigned set);
 
-/* The newest served revision of that era, or -1. */
-int owl_mcp__newest(unsigned revs, enum owl_era era);
-
 #endif

@@ -90,7 +90,7 @@ struct owl_mcp__revs owl_mcp__revs_text(unsigned set)
     return text;
 }
 
-int owl_mcp__newest(unsigned revs, enum owl_era era)
+int owl_revs_newest(unsigned revs, enum owl_era era)
 {
     for (int i = OWL_REV__MAX - 1; i >= 0; i--) {
         if ((revs & OWL_REV_BIT(i)) && revisions[i].era == era)

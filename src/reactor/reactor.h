@@ -59,6 +59,8 @@ bool owl_runtime_step(struct owl_runtime *rt);
 
 unsigned owl_runtime_count(const struct owl_runtime *rt);
 struct owl_reactor *owl_runtime_at(struct owl_runtime *rt, unsigned index);
+/* The reactor that an id such as "3-…" names by its index, or NULL. */
+struct owl_reactor *owl_runtime_named(struct owl_runtime *rt, owl_str id);
 
 /* [any] Run m->run on @p r, in the order of posting per sender. False if the reactor has closed its
  * mailbox: the message stays the caller's. Never runs m inside the call. */

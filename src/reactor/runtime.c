@@ -268,3 +268,12 @@ struct owl_reactor *owl_runtime_at(struct owl_runtime *rt, unsigned index)
     OWL_ASSERT(index < rt->opt.reactors);
     return &rt->reactors[index];
 }
+
+struct owl_reactor *owl_runtime_named(struct owl_runtime *rt, owl_str id)
+{
+    owl_str index;
+    uint64_t i;
+    if (!owl_str_split(&id, '-', &index) || !owl_str_u64(index, owl_runtime_count(rt) - 1, &i))
+        return NULL;
+    return owl_runtime_at(rt, (unsigned)i);
+}

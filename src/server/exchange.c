@@ -80,18 +80,6 @@ static void begin(struct exchange *x, struct owl_call *c)
         open_log(x, session);
 }
 
-static int write_event(struct owl_http_req *req, owl_str message)
-{
-    struct owl_buf b;
-    owl_buf_init(&b, message.n + 64);
-    owl_buf_puts(&b, OWL_STR("data: "));
-    owl_buf_puts(&b, message);
-    owl_buf_puts(&b, OWL_STR("\n\n"));
-    int rc = b.rc ? b.rc : owl_http_stream_write(req, owl_buf_str(&b));
-    owl_buf_done(&b);
-    return rc;
-}
-
 /* ---- as a sink ---- */
 
 static int exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
@@ -105,7 +93,7 @@ static int exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str mess
         begin(x, c);
     if (x->log)
         return owl_replay_append(x->log, message);
-    int rc = write_event(x->req, message);
+    int rc = owl_front__write_event(x->req, NULL, message);
     return rc == -OWL_ELIMIT ? 0 : rc; /* a reader that is too slow is dropped: `gone` follows */
 }
 
@@ -131,7 +119,7 @@ static void end_stream(struct exchange *x, struct owl_http_req *req, owl_str mes
         x->log = NULL;
     } else if (req) {
         if (message.n)
-            OWL_IGNORE(write_event(req, message)); /* as above */
+            OWL_IGNORE(owl_front__write_event(req, NULL, message)); /* as above */
         owl_http_stream_end(req);
     }
 }

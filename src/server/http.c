@@ -69,6 +69,20 @@ void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int 
     owl_front__reply_json(req, status, owl_buf_str(b));
 }
 
+int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, message.n + 128);
+    if (name)
+        owl_buf_printf(&b, "event: %s\n", name);
+    owl_buf_puts(&b, OWL_STR("data: "));
+    owl_buf_puts(&b, message);
+    owl_buf_puts(&b, OWL_STR("\n\n"));
+    int rc = b.rc ? b.rc : owl_http_stream_write(req, owl_buf_str(&b));
+    owl_buf_done(&b);
+    return rc;
+}
+
 /* ---- what a request wants ---- */
 
 /* Whether a media range, without parameters, covers @p type: it, its group or anything. */
@@ -187,19 +201,10 @@ static const struct endpoint modern_endpoint = {
     {"/mcp", 4}, "Allow: POST, OPTIONS\r\n", owl_front__post, NULL, NULL};
 
 /* All but POST is about sessions, which only legacy clients have. */
-static bool has_sessions(const struct owl_server *s)
-{
-    for (int rev = 0; rev < OWL_REV__MAX; rev++)
-        if ((s->revs & OWL_REV_BIT(rev)) && owl_rev_era((enum owl_rev)rev) == OWL_ERA_LEGACY)
-            return true;
-    return false;
-}
-
 static const struct endpoint *find_endpoint(const struct owl_server *s, owl_str path)
 {
-    bool legacy = has_sessions(s);
-    const struct endpoint *all = legacy ? endpoints : &modern_endpoint;
-    for (size_t i = 0; i < (legacy ? OWL_COUNT(endpoints) : 1); i++)
+    const struct endpoint *all = s->legacy ? endpoints : &modern_endpoint;
+    for (size_t i = 0; i < (s->legacy ? OWL_COUNT(endpoints) : 1); i++)
         if (owl_str_eq(path, all[i].path))
             return &all[i];
     return NULL;

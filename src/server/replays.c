@@ -4,6 +4,7 @@
  * lock. */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "server/replay_log.h"
 
 struct owl_replay__shelf { /* the logs of one session */
@@ -260,11 +261,11 @@ struct owl_replays *owl_replays_new(const struct owl_replay_limits *limits)
     if (!all)
         return NULL;
     all->limits = (struct owl_replay_limits){
-        .replay_bytes = or_default(l->replay_bytes, (size_t)256 * 1024),
-        .replay_events = (unsigned)or_default(l->replay_events, 1000),
-        .replay_streams = (unsigned)or_default(l->replay_streams, 100),
-        .replay_total_bytes = or_default(l->replay_total_bytes, (size_t)64 * 1024 * 1024),
-        .replay_ms = (unsigned)or_default(l->replay_ms, 60000),
+        .replay_bytes = or_default(l->replay_bytes, OWL_DEFAULT_replay_bytes),
+        .replay_events = (unsigned)or_default(l->replay_events, OWL_DEFAULT_replay_events),
+        .replay_streams = (unsigned)or_default(l->replay_streams, OWL_DEFAULT_replay_streams),
+        .replay_total_bytes = or_default(l->replay_total_bytes, OWL_DEFAULT_replay_total_bytes),
+        .replay_ms = (unsigned)or_default(l->replay_ms, OWL_DEFAULT_replay_ms),
         .replay_retry_ms = (unsigned)or_default(l->replay_retry_ms, 1000),
     };
     /* Fails only for attributes that are not asked for here. */

@@ -118,6 +118,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     if (owl_state_key_init(&s->host.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
     rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
+    s->legacy = owl_revs_newest(s->revs, OWL_ERA_LEGACY) >= 0;
     if (rc == 0)
         rc = copy_text(&s->name, o->name, "name", reterr);
     if (rc == 0)

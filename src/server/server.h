@@ -154,6 +154,7 @@ struct owl_server {
     char *name, *version, *title, *instructions, *allow_hosts;
     struct owl_buf info; /* serverInfo */
     unsigned revs;
+    bool legacy; /* some of them are */
     unsigned reactors, workers;
     owl_limits limits; /* complete */
     struct owl_nets *trusted_proxies;

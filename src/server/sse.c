@@ -98,16 +98,7 @@ void owl_sse_leave(struct owl_server *s, struct owl_reactor *r)
 
 static int write_event(struct peer *p, const char *name, owl_str data)
 {
-    struct owl_buf b;
-    if (!p->req)
-        return -OWL_ECLOSED;
-    owl_buf_init(&b, data.n + 64);
-    owl_buf_printf(&b, "event: %s\ndata: ", name);
-    owl_buf_puts(&b, data);
-    owl_buf_puts(&b, OWL_STR("\n\n"));
-    int rc = b.rc ? b.rc : owl_http_stream_write(p->req, owl_buf_str(&b));
-    owl_buf_done(&b);
-    return rc;
+    return p->req ? owl_front__write_event(p->req, name, data) : -OWL_ECLOSED;
 }
 
 static int peer_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
@@ -347,18 +338,6 @@ static owl_str session_id(owl_str query)
     return (owl_str){NULL, 0};
 }
 
-/* The reactor that an id names, or NULL: nobody has that id. */
-static struct owl_reactor *reactor_of(struct owl_server *s, owl_str id)
-{
-    owl_str part;
-    uint64_t index;
-    struct owl_runtime *rt = s->host.runtime;
-    if (id.n >= ID_BYTES || !owl_str_split(&id, '-', &part) ||
-        !owl_str_u64(part, owl_runtime_count(rt) - 1, &index))
-        return NULL;
-    return owl_runtime_at(rt, (unsigned)index);
-}
-
 static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req, owl_str id)
 {
     owl_str body = owl_http_view(req)->body, who = owl_http_peer(req);
@@ -393,7 +372,7 @@ void owl_sse_post(struct owl_server *s, struct owl_http_req *req)
                                "session_id is missing: POST to what the endpoint event said");
         return;
     }
-    struct owl_reactor *to = reactor_of(s, id);
+    struct owl_reactor *to = id.n < ID_BYTES ? owl_runtime_named(s->host.runtime, id) : NULL;
     struct letter *l = to ? letter_new(s, req, id) : NULL;
     if (!l) {
         owl_front__reply_error(s, req, to ? 503 : 404, to ? BUSY : UNKNOWN);

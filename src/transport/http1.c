@@ -13,22 +13,23 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/limits.h"
 #include "transport/http1_conn.h"
 
 static const struct owl_http_limits defaults = {
-    .url_bytes = (size_t)8 * 1024,
-    .header_bytes = (size_t)32 * 1024,
-    .headers = 100,
-    .body_bytes = (size_t)4 * 1024 * 1024,
-    .queue_bytes = (size_t)1024 * 1024,
-    .queue_total_bytes = (size_t)256 * 1024 * 1024,
-    .input_total_bytes = (size_t)256 * 1024 * 1024,
-    .header_ms = 10 * 1000,
-    .body_ms = 30 * 1000,
-    .idle_ms = 75 * 1000,
-    .keepalive_ms = 15 * 1000,
-    .handshake_ms = 10 * 1000,
-    .handshakes = 16,
+    .url_bytes = OWL_DEFAULT_url_bytes,
+    .header_bytes = OWL_DEFAULT_header_bytes,
+    .headers = OWL_DEFAULT_headers,
+    .body_bytes = OWL_DEFAULT_body_bytes,
+    .queue_bytes = OWL_DEFAULT_queue_bytes,
+    .queue_total_bytes = OWL_DEFAULT_queue_total_bytes,
+    .input_total_bytes = OWL_DEFAULT_input_total_bytes,
+    .header_ms = OWL_DEFAULT_header_ms,
+    .body_ms = OWL_DEFAULT_body_ms,
+    .idle_ms = OWL_DEFAULT_idle_ms,
+    .keepalive_ms = OWL_DEFAULT_keepalive_ms,
+    .handshake_ms = OWL_DEFAULT_handshake_ms,
+    .handshakes = OWL_DEFAULT_handshakes,
 };
 
 /* ---- the server ---- */
