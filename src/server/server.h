@@ -62,6 +62,7 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
 /* Lives on one reactor. */
 struct owl_sub {
     struct owl_list node, in_session;
+    uint64_t heard; /* which of the reactor's news it heard last */
     struct owl_server *server;
     struct owl_session *session; /* legacy: counted */
     struct owl_call *call;       /* modern: the listen call */
@@ -105,6 +106,8 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
     struct owl_reactor *reactor;
     struct owl_list subs;
+    struct owl_list news; /* what they are being told, and what comes after it */
+    uint64_t told;        /* news so far */
     struct owl_list subs_of[OWL_SUB_BUCKETS]; /* the same that have a session, by its serial */
     struct owl_list sse_peers;                /* server/sse.c */
     struct owl_map sse_ids; /* the same, those whose streams are open, by their ids */

@@ -9,14 +9,17 @@
 
 enum {
     DEBOUNCE_MS = 10,
-    MAX_TOUCHED = 1000 /* resources that wait to be told of */
+    MAX_TOUCHED = 1000, /* resources that wait to be told of */
+    PER_TURN = 32       /* subscribers that are told in one turn: others want to be served, too */
 };
 
 struct news {
     struct owl_msg msg;
+    struct owl_list node; /* among those of the reactor, which are told one after the other */
     struct owl_server *server;
-    unsigned changes;      /* OWL_CHANGED_* */
-    struct owl_task *task; /* or a task has changed; counted */
+    struct owl_buf members; /* of `params`, the same for all: what is told of the resource */
+    unsigned changes;       /* OWL_CHANGED_* */
+    struct owl_task *task;  /* or a task has changed; counted */
     size_t n;
     char uri[]; /* n bytes: this resource has changed */
 };
@@ -38,6 +41,7 @@ static struct owl_list *bucket(struct owl_server *s, struct owl_reactor *r, uint
 void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub)
 {
     sub->server = s;
+    sub->heard = owl_server_local(s, r)->told; /* what is being told is older than it */
     atomic_fetch_add(&s->n_subs, 1);
     owl_list_add(&owl_server_local(s, r)->subs, &sub->node);
     owl_list_init(&sub->in_session);
@@ -102,17 +106,6 @@ static void notify(struct owl_sub *sub, const char *method, owl_str members)
     owl_buf_done(&b);
 }
 
-static void notify_updated(struct owl_sub *sub, owl_str uri)
-{
-    struct owl_buf members;
-    owl_buf_init(&members, 64 * 1024);
-    owl_buf_putz(&members, "\"uri\":");
-    owl_json_quote(&members, uri);
-    if (members.rc == 0)
-        notify(sub, "notifications/resources/updated", owl_buf_str(&members));
-    owl_buf_done(&members);
-}
-
 static void notify_task(struct owl_sub *sub, const struct owl_task *t)
 {
     struct owl_buf members;
@@ -156,8 +149,8 @@ static void tell(struct owl_sub *sub, const struct news *n)
     for (size_t i = 0; i < OWL_COUNT(lists); i++)
         if ((n->changes & lists[i].bit) && (sub->session || (sub->changes & lists[i].bit)))
             notify(sub, lists[i].method, (owl_str){NULL, 0});
-    if (n->n && wants_uri(sub, (owl_str){n->uri, n->n}))
-        notify_updated(sub, (owl_str){n->uri, n->n});
+    if (n->members.n && n->members.rc == 0 && wants_uri(sub, (owl_str){n->uri, n->n}))
+        notify(sub, "notifications/resources/updated", owl_buf_str(&n->members));
     if (n->task && wants_task(sub, n->task))
         notify_task(sub, n->task);
 }
@@ -166,19 +159,65 @@ static void tell(struct owl_sub *sub, const struct news *n)
 
 static void news_free(struct news *n)
 {
+    owl_list_del(&n->node);
     owl_task_aunref(n->task);
+    owl_buf_done(&n->members);
     owl_free(n);
+}
+
+/* Whether all have heard of it. Who has goes to the end of the list: it may change meanwhile. */
+static bool tell_some(struct owl_server_local *l, const struct news *n)
+{
+    for (unsigned i = 0; i < PER_TURN && !owl_list_empty(&l->subs); i++) {
+        struct owl_sub *sub = OWL_CONTAINER(l->subs.next, struct owl_sub, node);
+        if (sub->heard == l->told)
+            return true;
+        sub->heard = l->told;
+        owl_list_del(&sub->node);
+        owl_list_add(&l->subs, &sub->node);
+        tell(sub, n);
+    }
+    return owl_list_empty(&l->subs);
+}
+
+/* The first of the reactor's news goes on; the next one follows in a later turn. */
+static void on_turn(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct news *n = OWL_CONTAINER(m, struct news, msg);
+    struct owl_server_local *l = owl_server_local(n->server, r);
+    if (tell_some(l, n)) {
+        news_free(n);
+        if (owl_list_empty(&l->news))
+            return;
+        n = OWL_CONTAINER(l->news.next, struct news, node);
+        n->msg.run = on_turn;
+        l->told++;
+    }
+    while (!owl_post(r, &n->msg)) { /* the reactor stops: nobody listens any more */
+        news_free(n);
+        if (owl_list_empty(&l->news))
+            return;
+        n = OWL_CONTAINER(l->news.next, struct news, node);
+    }
 }
 
 static void on_news(struct owl_reactor *r, struct owl_msg *m)
 {
     struct news *n = OWL_CONTAINER(m, struct news, msg);
+    struct owl_server_local *l = owl_server_local(n->server, r);
     struct owl_pin *pin = n->changes ? owl_cell_pin(n->server->host.registry, r) : NULL;
     if (pin)
         owl_pin_release(pin); /* a reactor without work lets go of what was removed, too */
-    OWL_LIST_EACH (&owl_server_local(n->server, r)->subs, it)
-        tell(OWL_CONTAINER(it, struct owl_sub, node), n);
-    news_free(n);
+    bool first = owl_list_empty(&l->news);
+    owl_list_add(&l->news, &n->node);
+    if (n->n) {
+        owl_buf_putz(&n->members, "\"uri\":");
+        owl_json_quote(&n->members, (owl_str){n->uri, n->n});
+    }
+    if (!first)
+        return; /* its turn comes */
+    l->told++;
+    on_turn(r, m);
 }
 
 /* Copies of @p news, whose uri is @p uri, to every reactor. */
@@ -194,6 +233,8 @@ static int post_all(const struct news *news, owl_str uri)
         }
         *n = *news;
         n->msg.run = on_news;
+        owl_list_init(&n->node);
+        owl_buf_init(&n->members, 64 * 1024);
         n->task = news->task ? owl_task_aref(news->task) : NULL;
         n->n = uri.n;
         memcpy(n->uri, uri.n ? uri.p : "", uri.n);
