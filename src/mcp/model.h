@@ -28,7 +28,7 @@ int owl_rev_asked(owl_str name);
  * known. */
 OWL_NODISCARD int owl_revs_parse(owl_str list, unsigned *ret_set, owl_error *reterr);
 /* The newest revision of that era in a set, or -1. */
-int owl_revs_newest(unsigned set, enum owl_era era);
+int owl_revs_newest(unsigned revs, enum owl_era era);
 /* ["2025-11-25","2026-07-28"] of a set, oldest first. */
 void owl_revs_write(struct owl_buf *b, unsigned set);
 
