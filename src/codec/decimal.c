@@ -1,0 +1,163 @@
+/* codec/decimal.c - numbers as they are written, compared exactly.
+ * Threads: pure.
+ *
+ * Invariant: p points to a digit that is not 0 and so does end - 1, or p == end; equal numbers have
+ * equal digits and an equal top. */
+#include "codec/decimal.h"
+
+#include "base/map.h"
+
+static const int64_t EXPONENT_MAX = INT64_C(100000000000000000);
+
+__extension__ typedef unsigned __int128 wide;
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int64_t exponent_of(const char *p, const char *end)
+{
+    bool negative = *p == '-';
+    if (*p == '-' || *p == '+')
+        p++;
+    int64_t e = 0;
+    for (; p < end && e < EXPONENT_MAX; p++)
+        e = e * 10 + (*p - '0');
+    if (e > EXPONENT_MAX)
+        e = EXPONENT_MAX;
+    return negative ? -e : e;
+}
+
+struct owl_decimal owl_decimal_of(owl_str s)
+{
+    struct owl_decimal d = {.negative = s.n > 0 && s.p[0] == '-'};
+    const char *end = s.p + s.n, *point = NULL, *tail = s.p + d.negative;
+    while (tail < end && (is_digit(*tail) || *tail == '.')) {
+        if (*tail == '.')
+            point = tail;
+        tail++;
+    }
+    if (!point)
+        point = tail;
+    int64_t exponent = tail < end ? exponent_of(tail + 1, end) : 0;
+    d.p = s.p + d.negative;
+    d.end = tail;
+    while (d.p < d.end && (*d.p == '0' || *d.p == '.'))
+        d.p++;
+    if (d.p == d.end)
+        return (struct owl_decimal){.p = d.p, .end = d.p};
+    while (d.end[-1] == '0' || d.end[-1] == '.')
+        d.end--;
+    bool split = d.p < point && point < d.end;
+    d.digits = (uint32_t)(d.end - d.p - split);
+    /* Before the point every digit is a place; behind it every zero that was passed is one less. */
+    d.top = exponent + (d.p < point ? point - d.p : point + 1 - d.p);
+    return d;
+}
+
+static char next_digit(const char **p)
+{
+    if (**p == '.')
+        ++*p;
+    return *(*p)++;
+}
+
+/* Compares what is not zero, signs aside. */
+static int cmp_size(const struct owl_decimal *a, const struct owl_decimal *b)
+{
+    if (a->top != b->top)
+        return a->top < b->top ? -1 : 1;
+    const char *p = a->p, *q = b->p;
+    uint32_t n = a->digits < b->digits ? a->digits : b->digits;
+    for (uint32_t i = 0; i < n; i++) {
+        char x = next_digit(&p), y = next_digit(&q);
+        if (x != y)
+            return x < y ? -1 : 1;
+    }
+    return a->digits < b->digits ? -1 : a->digits > b->digits;
+}
+
+static int sign(const struct owl_decimal *d)
+{
+    if (d->p == d->end)
+        return 0;
+    return d->negative ? -1 : 1;
+}
+
+int owl_decimal_cmp(const struct owl_decimal *a, const struct owl_decimal *b)
+{
+    int s = sign(a), t = sign(b);
+    if (s != t)
+        return s < t ? -1 : 1;
+    if (s == 0)
+        return 0;
+    return s > 0 ? cmp_size(a, b) : cmp_size(b, a);
+}
+
+bool owl_decimal_is_integer(const struct owl_decimal *d)
+{
+    return d->top >= (int64_t)d->digits;
+}
+
+bool owl_decimal_u64(const struct owl_decimal *d, uint64_t max, uint64_t *ret)
+{
+    if (d->negative || !owl_decimal_is_integer(d) || d->top > 20)
+        return false;
+    wide v = 0;
+    const char *p = d->p;
+    for (int64_t i = 0; i < d->top; i++)
+        v = v * 10 + (i < (int64_t)d->digits ? (unsigned)(next_digit(&p) - '0') : 0);
+    if (v > max)
+        return false;
+    *ret = (uint64_t)v;
+    return true;
+}
+
+uint64_t owl_decimal_hash(const struct owl_decimal *d)
+{
+    /* The first digits tell most numbers apart. */
+    char bytes[33] = {0};
+    size_t n = 0;
+    const char *p = d->p;
+    while (n < 24 && n < d->digits)
+        bytes[n++] = next_digit(&p);
+    bytes[24] = (char)d->negative;
+    memcpy(bytes + 25, &d->top, sizeof d->top);
+    return owl_hash((owl_str){bytes, sizeof bytes});
+}
+
+static uint64_t mul_mod(uint64_t a, uint64_t b, uint64_t m)
+{
+    return (uint64_t)((wide)a * (wide)b % (wide)m);
+}
+
+static uint64_t ten_to_mod(uint64_t exponent, uint64_t m)
+{
+    uint64_t result = 1 % m, base = 10 % m;
+    for (; exponent > 0; exponent >>= 1) {
+        if (exponent & 1)
+            result = mul_mod(result, base, m);
+        base = mul_mod(base, base, m);
+    }
+    return result;
+}
+
+bool owl_decimal_is_multiple(const struct owl_decimal *d, const struct owl_decimal *divisor)
+{
+    if (d->p == d->end)
+        return true;
+    /* d = a × 10^x and divisor = b × 10^y, where 10 divides neither a nor b. If x < y, then
+     * a = k × b × 10^(y - x) would be divided by 10. */
+    int64_t x = d->top - (int64_t)d->digits, y = divisor->top - (int64_t)divisor->digits;
+    if (x < y)
+        return false;
+    uint64_t b = 0, rest = 0;
+    const char *p = divisor->p;
+    for (uint32_t i = 0; i < divisor->digits; i++)
+        b = b * 10 + (uint64_t)(next_digit(&p) - '0');
+    p = d->p;
+    for (uint32_t i = 0; i < d->digits; i++)
+        rest = (uint64_t)(((wide)rest * 10 + (wide)(next_digit(&p) - '0')) % (wide)b);
+    return mul_mod(rest, ten_to_mod((uint64_t)(x - y), b), b) == 0;
+}

@@ -1,0 +1,252 @@
+/* codec/schema_check.c - the operations that only look at one value.
+ * Threads: that of the machine. */
+#include "codec/schema_run.h"
+
+#include "base/alloc.h"
+#include "codec/text.h"
+
+owl_str owl_machine__string(struct owl_machine *m, uint32_t node)
+{
+    owl_str raw = owl_tree_text(m->t, node);
+    if (OWL_LIKELY(!m->t->nodes[node].escaped))
+        return raw;
+    if (raw.n > m->text_cap) {
+        char *text = owl_realloc(m->text == m->own_text ? NULL : m->text, raw.n);
+        if (!text) {
+            owl_machine__stop(m, -OWL_ENOMEM, NULL);
+            return (owl_str){NULL, 0};
+        }
+        m->text = text;
+        m->text_cap = raw.n;
+    }
+    return (owl_str){m->text, owl_text__decode(raw, m->text)};
+}
+
+bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint32_t node)
+{
+    owl_str s = owl_machine__string(m, node);
+    bool found = false;
+    if (!s.p || !owl_machine__spend(m, 8 + s.n / 16))
+        return false;
+    int rc = owl_regex_search(re, &m->matcher, s, &found);
+    if (rc)
+        owl_machine__stop(m, rc, "a pattern takes too many steps to match");
+    return found;
+}
+
+static bool written_as_integer(owl_str s)
+{
+    return !memchr(s.p, '.', s.n) && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n);
+}
+
+static bool type_fits(const struct owl_machine *m, unsigned types, uint32_t node)
+{
+    unsigned kind = m->t->nodes[node].kind;
+    if (types & 1u << kind)
+        return true;
+    if (kind != OWL_NODE_NUMBER || !(types & OWL_KIND_INTEGER))
+        return false;
+    owl_str s = owl_tree_text(m->t, node);
+    if (written_as_integer(s))
+        return true;
+    struct owl_decimal d = owl_decimal_of(s);
+    return owl_decimal_is_integer(&d);
+}
+
+/* Whether the value equals the one at @p at of the schema's document. */
+static bool equals(struct owl_machine *m, const struct owl_unit *u, uint32_t at, uint32_t node)
+{
+    bool same = false;
+    int rc = owl_tree_equal(&u->resource->doc->tree, at, m->t, node, &m->work, &same);
+    if (rc)
+        owl_machine__stop(m, rc, NULL);
+    else if (!owl_machine__spend(m, 1))
+        return false;
+    return same;
+}
+
+static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct owl_enum *set,
+                   uint32_t node)
+{
+    if (m->t->nodes[node].kind == OWL_NODE_STRING) {
+        owl_str s = owl_machine__string(m, node);
+        return s.p && owl_names__find(&set->strings, s) >= 0;
+    }
+    for (uint32_t i = 0; i < set->n_others && m->rc == 0; i++) {
+        if (equals(m, u, set->others[i], node))
+            return true;
+    }
+    return false;
+}
+
+static bool compare(const struct owl_machine *m, const struct owl_op *op, uint32_t node)
+{
+    struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
+    int order = owl_decimal_cmp(&d, &op->u.number);
+    switch (op->keyword) {
+    case OWL_KW_MAXIMUM: return order <= 0;
+    case OWL_KW_EXCLUSIVE_MAXIMUM: return order < 0;
+    case OWL_KW_MINIMUM: return order >= 0;
+    default: return order > 0;
+    }
+}
+
+/* Characters (code points) of a string. */
+static uint64_t length_of(const struct owl_machine *m, uint32_t node)
+{
+    owl_str s = owl_tree_text(m->t, node);
+    uint64_t n = 0;
+    for (size_t i = 0; i < s.n; n++) {
+        if (s.p[i] != '\\') {
+            do {
+                i++;
+            } while (i < s.n && (s.p[i] & 0xc0) == 0x80);
+            continue;
+        }
+        const char *at = s.p + i;
+        char decoded[4];
+        OWL_IGNORE(owl_text__escape(&at, decoded)); /* only how far it goes matters */
+        i = (size_t)(at - s.p);
+    }
+    return n;
+}
+
+static bool length_fits(struct owl_machine *m, const struct owl_op *op, uint32_t node)
+{
+    uint64_t bytes = m->t->nodes[node].n;
+    if (op->keyword == OWL_KW_MAX_LENGTH && bytes <= op->u.limit)
+        return true; /* a character has at least a byte */
+    if (op->keyword == OWL_KW_MIN_LENGTH && bytes < op->u.limit)
+        return false;
+    if (!owl_machine__spend(m, bytes / 16))
+        return false;
+    uint64_t n = length_of(m, node);
+    return op->keyword == OWL_KW_MAX_LENGTH ? n <= op->u.limit : n >= op->u.limit;
+}
+
+static bool count_fits(const struct owl_machine *m, const struct owl_op *op, uint32_t node)
+{
+    uint64_t n = m->t->nodes[node].count;
+    bool most = op->keyword == OWL_KW_MAX_ITEMS || op->keyword == OWL_KW_MAX_PROPERTIES;
+    return most ? n <= op->u.limit : n >= op->u.limit;
+}
+
+/* ---- uniqueItems ---------------------------------------------------------------------------- */
+
+static bool same(struct owl_machine *m, uint32_t a, uint32_t b)
+{
+    bool equal = false;
+    int rc = owl_tree_equal(m->t, a, m->t, b, &m->work, &equal);
+    if (rc)
+        owl_machine__stop(m, rc, NULL);
+    return equal && m->rc == 0;
+}
+
+static bool few_unique(struct owl_machine *m, uint32_t array)
+{
+    const struct owl_node *nodes = m->t->nodes;
+    for (uint32_t a = array + 1; a < nodes[array].next; a = nodes[a].next) {
+        for (uint32_t b = nodes[a].next; b < nodes[array].next; b = nodes[b].next) {
+            if (!owl_machine__spend(m, 1) || same(m, a, b))
+                return false;
+        }
+    }
+    return true;
+}
+
+struct hashed {
+    uint64_t hash;
+    uint32_t node; /* 0: free */
+};
+
+static bool many_unique(struct owl_machine *m, uint32_t array)
+{
+    const struct owl_node *nodes = m->t->nodes;
+    uint32_t size = 64;
+    while (size < nodes[array].count * 2)
+        size *= 2;
+    if (!owl_machine__spend(m, nodes[array].next - array))
+        return false;
+    struct hashed *table = owl_calloc(size, sizeof *table);
+    if (!table) {
+        owl_machine__stop(m, -OWL_ENOMEM, NULL);
+        return false;
+    }
+    bool unique = true;
+    for (uint32_t e = array + 1; e < nodes[array].next && unique; e = nodes[e].next) {
+        uint64_t hash = owl_tree_hash(m->t, e);
+        uint64_t i = hash & (size - 1);
+        for (; table[i].node && unique; i = (i + 1) & (size - 1)) {
+            unique = owl_machine__spend(m, 1) &&
+                     (table[i].hash != hash || !same(m, table[i].node, e));
+        }
+        if (unique)
+            table[i] = (struct hashed){hash, e};
+    }
+    owl_free(table);
+    return unique;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static bool dependents_there(struct owl_machine *m, const struct owl_op *op,
+                             const struct owl_unit *u, uint32_t node)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < op->n; i++) {
+        const struct owl_dependency *d = &op->u.dependencies[i];
+        if (!owl_machine__spend(m, m->t->nodes[node].count) || !owl_tree_get(m->t, node, d->name))
+            continue;
+        for (uint32_t j = 0; j < d->n_needs; j++) {
+            if (!owl_machine__spend(m, m->t->nodes[node].count) ||
+                owl_tree_get(m->t, node, d->needs[j]))
+                continue;
+            all = false;
+            if (!m->report)
+                return false;
+            const struct owl_fault f = {u, op, node, op->keyword, op->at, i << 16 | (j & 0xffff)};
+            owl_report__add(m->report, &f);
+        }
+    }
+    return all;
+}
+
+static bool check(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
+                  uint32_t node)
+{
+    switch (op->code) {
+    case OWL_OP_TYPE: return type_fits(m, op->types, node);
+    case OWL_OP_CONST: return equals(m, u, op->at, node);
+    case OWL_OP_ENUM: return in_set(m, u, op->u.set, node);
+    case OWL_OP_MULTIPLE: {
+        struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
+        return owl_decimal_is_multiple(&d, &op->u.number);
+    }
+    case OWL_OP_COMPARE: return compare(m, op, node);
+    case OWL_OP_LENGTH: return length_fits(m, op, node);
+    case OWL_OP_PATTERN: return owl_machine__search(m, op->u.regex, node);
+    case OWL_OP_FORMAT: {
+        owl_str s = owl_machine__string(m, node);
+        return s.p && owl_machine__spend(m, s.n / 16) && owl_format_holds(op->u.name, s);
+    }
+    case OWL_OP_COUNT: return count_fits(m, op, node);
+    case OWL_OP_UNIQUE:
+        return m->t->nodes[node].count <= 8 ? few_unique(m, node) : many_unique(m, node);
+    case OWL_OP_DEPENDENT_REQUIRED: return dependents_there(m, op, u, node);
+    default: return false;
+    }
+}
+
+bool owl_machine__check(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
+                        uint32_t node)
+{
+    if (!owl_machine__spend(m, 1))
+        return false;
+    if (check(m, op, u, node))
+        return true;
+    if (m->report && op->code != OWL_OP_DEPENDENT_REQUIRED) {
+        const struct owl_fault f = {u, op, node, op->keyword, op->at, 0};
+        owl_report__add(m->report, &f);
+    }
+    return false;
+}

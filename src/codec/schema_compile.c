@@ -1,0 +1,512 @@
+/* codec/schema_compile.c - a schema becomes units.
+ * Threads: the one that compiles; what it makes is immutable.
+ *
+ * Units are compiled from a queue, each when something first refers to it: schemas that nothing
+ * leads to cost nothing, and those that lead to themselves are no trouble. */
+#include "codec/schema_program.h"
+
+#include "base/err.h"
+#include "codec/scan.h"
+
+enum { MEMORY_DEFAULT = 16 * 1024 * 1024, DEPTH_DEFAULT = 4096, MATCH_DEFAULT = 100000 };
+static const uint64_t WORK_DEFAULT = 10 * 1000 * 1000;
+
+static int fail(struct owl_building *b, enum owl_keyword_id keyword, const char *what)
+{
+    return owl_compiler__fail(b->c, b->d, b->at[keyword], "%s %s", owl_keywords[keyword].name,
+                              what);
+}
+
+int owl_compiler__unit(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
+                       const struct owl_unit **ret)
+{
+    struct owl_unit *u = d->unit_of[node];
+    if (!u) {
+        if (d->tree.nodes[node].kind != OWL_NODE_OBJECT &&
+            d->tree.nodes[node].kind != OWL_NODE_TRUE && d->tree.nodes[node].kind != OWL_NODE_FALSE)
+            return owl_compiler__fail(c, d, node, "a schema must be an object, true or false");
+        u = owl_arena_zalloc(c->a, sizeof *u);
+        if (!u)
+            return owl_compiler__no_memory(c);
+        u->node = node;
+        u->resource = d->resource_of[node];
+        if (c->last)
+            c->last->next = u;
+        else
+            c->first = u;
+        c->last = u;
+        d->unit_of[node] = u;
+    }
+    *ret = u;
+    return 0;
+}
+
+static int unit(struct owl_building *b, uint32_t node, const struct owl_unit **ret)
+{
+    return owl_compiler__unit(b->c, b->d, node, ret);
+}
+
+/* The units of the schemas in an array. */
+static int unit_list(struct owl_building *b, uint32_t array, const struct owl_unit *const **ret)
+{
+    const struct owl_node *v = &b->d->tree.nodes[array];
+    const struct owl_unit **list = owl_arena_zalloc(b->c->a, (v->count + 1) * sizeof *list);
+    if (!list)
+        return owl_compiler__no_memory(b->c);
+    int rc = 0;
+    uint32_t n = 0;
+    for (uint32_t e = array + 1; e < v->next && rc == 0; e = b->d->tree.nodes[e].next)
+        rc = unit(b, e, &list[n++]);
+    *ret = list;
+    return rc;
+}
+
+/* ---- references ----------------------------------------------------------------------------- */
+
+static int reference(struct owl_building *b, enum owl_keyword_id keyword)
+{
+    struct owl_target target;
+    int rc = owl_compiler__resolve(b->c, b->unit->resource, b->at[keyword], &target);
+    if (rc)
+        return rc;
+    const struct owl_unit **to = owl_arena_zalloc(b->c->a, sizeof *to);
+    if (!to)
+        return owl_compiler__no_memory(b->c);
+    rc = owl_compiler__unit(b->c, target.doc, target.node, to);
+    if (rc)
+        return rc;
+    owl_str name = {NULL, 0}; /* of the anchor, if the reference is really dynamic */
+    if (keyword == OWL_KW_DYNAMIC_REF && target.anchor && target.anchor->dynamic)
+        name = target.anchor->name;
+    const struct owl_resource *r = target.doc->resource_of[target.node];
+    for (const struct owl_anchor *a = r->anchors; a && keyword == OWL_KW_RECURSIVE_REF; a = a->next)
+        if (a->name.n == 0 && a->node == target.node)
+            name = a->name;
+    struct owl_op *op = owl_building__op(b, name.p ? OWL_OP_DYNAMIC_REF : OWL_OP_REF, keyword,
+                                         OWL_KIND_ANY);
+    struct owl_dependency *d = name.p ? owl_arena_zalloc(b->c->a, sizeof *d) : NULL;
+    if (!op || (name.p && !d))
+        return owl_compiler__no_memory(b->c);
+    if (!name.p) {
+        op->u.units = to;
+        op->n = 1;
+        return 0;
+    }
+    *d = (struct owl_dependency){.name = name, .unit = *to};
+    op->u.dependencies = d;
+    b->c->dynamic = true;
+    return 0;
+}
+
+static int references(struct owl_building *b)
+{
+    static const uint8_t keywords[] = {OWL_KW_REF, OWL_KW_DYNAMIC_REF, OWL_KW_RECURSIVE_REF};
+    int rc = 0;
+    for (size_t i = 0; i < OWL_COUNT(keywords) && rc == 0; i++) {
+        if (b->at[keywords[i]])
+            rc = reference(b, keywords[i]);
+    }
+    return rc;
+}
+
+/* ---- objects -------------------------------------------------------------------------------- */
+
+static int check_map(struct owl_building *b, enum owl_keyword_id keyword)
+{
+    if (b->at[keyword] && b->d->tree.nodes[b->at[keyword]].kind != OWL_NODE_OBJECT)
+        return fail(b, keyword, "must be an object");
+    return 0;
+}
+
+static int pattern_properties(struct owl_building *b, struct owl_members *m)
+{
+    uint32_t map = b->at[OWL_KW_PATTERN_PROPERTIES];
+    const struct owl_tree *t = &b->d->tree;
+    struct owl_pattern *list = owl_arena_zalloc(b->c->a, (t->nodes[map].count + 1) * sizeof *list);
+    if (!list)
+        return owl_compiler__no_memory(b->c);
+    for (uint32_t k = map + 1; map && k < t->nodes[map].next; k = t->nodes[k + 1].next) {
+        struct owl_pattern *p = &list[m->n_patterns++];
+        owl_str text = owl_tree_decode(t, k, b->c->a);
+        owl_error why = {0};
+        int rc = text.p ? owl_regex_new(b->c->a, text, &p->regex, &why) : -OWL_ENOMEM;
+        if (rc == -OWL_EINVAL || rc == -OWL_ELIMIT)
+            return owl_compiler__fail(b->c, b->d, k + 1, "%s", why.message);
+        if (rc)
+            return owl_compiler__no_memory(b->c);
+        rc = unit(b, k + 1, &p->unit);
+        if (rc)
+            return rc;
+    }
+    m->patterns = list;
+    return 0;
+}
+
+/* The names of "required" and then of "properties", and the units of the latter. */
+static int named_members(struct owl_building *b, struct owl_members *m)
+{
+    const struct owl_tree *t = &b->d->tree;
+    uint32_t map = b->at[OWL_KW_PROPERTIES], required = b->at[OWL_KW_REQUIRED];
+    uint32_t n = required ? t->nodes[required].count : 0,
+             most = n + (map ? t->nodes[map].count : 0);
+    const owl_str *needed = NULL;
+    int rc = required ? owl_building__strings(b, required, &needed) : 0;
+    if (rc)
+        return rc;
+    owl_str *list = owl_arena_alloc(b->c->a, (most + 1) * sizeof *list);
+    const struct owl_unit **units = owl_arena_zalloc(b->c->a, (most + 1) * sizeof *units);
+    if (!list || !units)
+        return owl_compiler__no_memory(b->c);
+    if (n > 0)
+        memcpy(list, needed, n * sizeof *list);
+    m->required = n;
+    m->required_at = required;
+    struct owl_names first;
+    rc = owl_building__names(b, list, n, &first);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        if (owl_names__find(&first, list[i]) != (int64_t)i)
+            return fail(b, OWL_KW_REQUIRED, "names a property twice");
+    }
+    for (uint32_t k = map + 1; map && rc == 0 && k < t->nodes[map].next; k = t->nodes[k + 1].next) {
+        owl_str name = owl_tree_decode(t, k, b->c->a);
+        if (!name.p)
+            return owl_compiler__no_memory(b->c);
+        int64_t i = owl_names__find(&first, name);
+        if (i < 0) {
+            i = n++;
+            list[i] = name;
+        }
+        rc = unit(b, k + 1, &units[i]);
+    }
+    m->unit = units;
+    return rc ? rc : owl_building__names(b, list, n, &m->names);
+}
+
+static int members(struct owl_building *b)
+{
+    static const uint8_t keywords[] = {OWL_KW_PROPERTIES, OWL_KW_PATTERN_PROPERTIES,
+                                       OWL_KW_ADDITIONAL_PROPERTIES, OWL_KW_REQUIRED};
+    int first = -1;
+    for (size_t i = 0; i < OWL_COUNT(keywords) && first < 0; i++)
+        first = b->at[keywords[i]] ? keywords[i] : -1;
+    if (first < 0)
+        return 0;
+    int rc = check_map(b, OWL_KW_PROPERTIES);
+    if (rc == 0)
+        rc = check_map(b, OWL_KW_PATTERN_PROPERTIES);
+    struct owl_members *m = owl_arena_zalloc(b->c->a, sizeof *m);
+    if (rc == 0 && !m)
+        rc = owl_compiler__no_memory(b->c);
+    if (rc == 0)
+        rc = named_members(b, m);
+    if (rc == 0)
+        rc = pattern_properties(b, m);
+    if (rc == 0 && b->at[OWL_KW_ADDITIONAL_PROPERTIES])
+        rc = unit(b, b->at[OWL_KW_ADDITIONAL_PROPERTIES], &m->additional);
+    if (rc)
+        return rc;
+    struct owl_op *op = owl_building__op(b, OWL_OP_MEMBERS, (enum owl_keyword_id)first,
+                                         OWL_KIND_OBJECT);
+    if (!op)
+        return owl_compiler__no_memory(b->c);
+    op->u.members = m;
+    return 0;
+}
+
+static int dependent(struct owl_building *b, enum owl_keyword_id keyword)
+{
+    const struct owl_tree *t = &b->d->tree;
+    uint32_t map = b->at[keyword];
+    int rc = check_map(b, keyword);
+    if (rc)
+        return rc;
+    struct owl_dependency *list = owl_arena_zalloc(b->c->a,
+                                                   (t->nodes[map].count + 1) * sizeof *list);
+    bool names = keyword == OWL_KW_DEPENDENT_REQUIRED;
+    struct owl_op *op = owl_building__op(b, names ? OWL_OP_DEPENDENT_REQUIRED : OWL_OP_DEPENDENT,
+                                         keyword, OWL_KIND_OBJECT);
+    if (!list || !op)
+        return owl_compiler__no_memory(b->c);
+    op->n = t->nodes[map].count;
+    op->u.dependencies = list;
+    for (uint32_t k = map + 1; rc == 0 && k < t->nodes[map].next;
+         k = t->nodes[k + 1].next, list++) {
+        list->name = owl_tree_decode(t, k, b->c->a);
+        if (!list->name.p)
+            return owl_compiler__no_memory(b->c);
+        if (names || (keyword == OWL_KW_DEPENDENCIES && t->nodes[k + 1].kind == OWL_NODE_ARRAY)) {
+            list->n_needs = t->nodes[k + 1].count;
+            rc = owl_building__strings(b, k + 1, &list->needs);
+        } else {
+            rc = unit(b, k + 1, &list->unit);
+        }
+    }
+    return rc;
+}
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+static int items(struct owl_building *b)
+{
+    uint32_t prefix = b->at[OWL_KW_PREFIX_ITEMS], rest = b->at[OWL_KW_ITEMS];
+    enum owl_keyword_id keyword = prefix ? OWL_KW_PREFIX_ITEMS : OWL_KW_ITEMS;
+    if (!prefix && !rest)
+        return 0;
+    bool old = b->unit->resource->dialect.draft != OWL_SCHEMA_2020_12;
+    if (old && b->d->tree.nodes[rest].kind == OWL_NODE_ARRAY) {
+        prefix = rest;
+        rest = b->at[OWL_KW_ADDITIONAL_ITEMS];
+    }
+    if (prefix && b->d->tree.nodes[prefix].kind != OWL_NODE_ARRAY)
+        return fail(b, OWL_KW_PREFIX_ITEMS, "must be an array");
+    struct owl_items *i = owl_arena_zalloc(b->c->a, sizeof *i);
+    struct owl_op *op = owl_building__op(b, OWL_OP_ITEMS, keyword, OWL_KIND_ARRAY);
+    if (!i || !op)
+        return owl_compiler__no_memory(b->c);
+    op->u.items = i;
+    int rc = prefix ? unit_list(b, prefix, &i->prefix) : 0;
+    if (rc == 0 && prefix)
+        i->n_prefix = b->d->tree.nodes[prefix].count;
+    if (rc == 0 && rest)
+        rc = unit(b, rest, &i->rest);
+    return rc;
+}
+
+static int count_of(struct owl_building *b, enum owl_keyword_id keyword, uint64_t *ret)
+{
+    if (!b->at[keyword])
+        return 0;
+    struct owl_decimal d = {0};
+    bool number = b->d->tree.nodes[b->at[keyword]].kind == OWL_NODE_NUMBER;
+    if (number)
+        d = owl_decimal_of(owl_tree_text(&b->d->tree, b->at[keyword]));
+    if (!number || d.negative || !owl_decimal_is_integer(&d))
+        return fail(b, keyword, "must be a whole number, at least 0");
+    if (!owl_decimal_u64(&d, UINT64_MAX, ret))
+        *ret = UINT64_MAX;
+    return 0;
+}
+
+static int contains(struct owl_building *b)
+{
+    if (!b->at[OWL_KW_CONTAINS])
+        return 0;
+    struct owl_contains *x = owl_arena_zalloc(b->c->a, sizeof *x);
+    struct owl_op *op = owl_building__op(b, OWL_OP_CONTAINS, OWL_KW_CONTAINS, OWL_KIND_ARRAY);
+    if (!x || !op)
+        return owl_compiler__no_memory(b->c);
+    op->u.contains = x;
+    x->min = 1;
+    x->max = UINT64_MAX;
+    x->evaluates = b->unit->resource->dialect.draft == OWL_SCHEMA_2020_12;
+    int rc = unit(b, b->at[OWL_KW_CONTAINS], &x->unit);
+    if (rc == 0)
+        rc = count_of(b, OWL_KW_MIN_CONTAINS, &x->min);
+    return rc ? rc : count_of(b, OWL_KW_MAX_CONTAINS, &x->max);
+}
+
+/* ---- combinations --------------------------------------------------------------------------- */
+
+static int combination(struct owl_building *b, enum owl_op_code code, enum owl_keyword_id keyword)
+{
+    uint32_t v = b->at[keyword];
+    if (!v)
+        return 0;
+    if (b->d->tree.nodes[v].kind != OWL_NODE_ARRAY || b->d->tree.nodes[v].count == 0)
+        return fail(b, keyword, "must be an array of schemas that is not empty");
+    struct owl_op *op = owl_building__op(b, code, keyword, OWL_KIND_ANY);
+    if (!op)
+        return owl_compiler__no_memory(b->c);
+    op->n = b->d->tree.nodes[v].count;
+    return unit_list(b, v, &op->u.units);
+}
+
+/* One schema for the whole instance, or for what is left of it. */
+static int single(struct owl_building *b, enum owl_op_code code, enum owl_keyword_id keyword,
+                  unsigned kinds)
+{
+    if (!b->at[keyword])
+        return 0;
+    struct owl_op *op = owl_building__op(b, code, keyword, kinds);
+    const struct owl_unit **u = owl_arena_zalloc(b->c->a, sizeof *u);
+    if (!op || !u)
+        return owl_compiler__no_memory(b->c);
+    op->n = 1;
+    op->u.units = u;
+    return unit(b, b->at[keyword], u);
+}
+
+/* "if", with NULL for a branch that is not there. */
+static int condition(struct owl_building *b)
+{
+    if (!b->at[OWL_KW_IF])
+        return 0;
+    static const uint8_t keywords[] = {OWL_KW_IF, OWL_KW_THEN, OWL_KW_ELSE};
+    struct owl_op *op = owl_building__op(b, OWL_OP_IF, OWL_KW_IF, OWL_KIND_ANY);
+    const struct owl_unit **units = owl_arena_zalloc(b->c->a, 3 * sizeof *units);
+    if (!op || !units)
+        return owl_compiler__no_memory(b->c);
+    op->n = 3;
+    op->u.units = units;
+    int rc = 0;
+    for (size_t i = 0; i < 3 && rc == 0; i++) {
+        if (b->at[keywords[i]])
+            rc = unit(b, b->at[keywords[i]], &units[i]);
+    }
+    return rc;
+}
+
+static int combinations(struct owl_building *b)
+{
+    static const uint8_t dependents[] = {OWL_KW_DEPENDENT_REQUIRED, OWL_KW_DEPENDENCIES,
+                                         OWL_KW_DEPENDENT_SCHEMAS};
+    int rc = 0;
+    for (size_t i = 0; i < OWL_COUNT(dependents) && rc == 0; i++) {
+        if (b->at[dependents[i]])
+            rc = dependent(b, dependents[i]);
+    }
+    if (rc == 0)
+        rc = combination(b, OWL_OP_ALL_OF, OWL_KW_ALL_OF);
+    if (rc == 0)
+        rc = combination(b, OWL_OP_ANY_OF, OWL_KW_ANY_OF);
+    if (rc == 0)
+        rc = combination(b, OWL_OP_ONE_OF, OWL_KW_ONE_OF);
+    if (rc == 0)
+        rc = single(b, OWL_OP_NOT, OWL_KW_NOT, OWL_KIND_ANY);
+    return rc ? rc : condition(b);
+}
+
+/* ---- units ---------------------------------------------------------------------------------- */
+
+static int unevaluated(struct owl_building *b)
+{
+    b->unit->tracks = b->at[OWL_KW_UNEVALUATED_ITEMS] || b->at[OWL_KW_UNEVALUATED_PROPERTIES];
+    int rc = single(b, OWL_OP_UNEVALUATED_ITEMS, OWL_KW_UNEVALUATED_ITEMS, OWL_KIND_ARRAY);
+    if (rc == 0)
+        rc = single(b, OWL_OP_UNEVALUATED_PROPERTIES, OWL_KW_UNEVALUATED_PROPERTIES,
+                    OWL_KIND_OBJECT);
+    return rc;
+}
+
+static int build_object(struct owl_building *b)
+{
+    const struct owl_tree *t = &b->d->tree;
+    struct owl_dialect dialect = b->unit->resource->dialect;
+    for (uint32_t k = b->unit->node + 1; k < t->nodes[b->unit->node].next;
+         k = t->nodes[k + 1].next) {
+        int keyword = owl_keyword__find(t, k, dialect);
+        if (keyword >= 0)
+            b->at[keyword] = k + 1;
+    }
+    if (b->at[OWL_KW_REF] && dialect.draft == OWL_SCHEMA_DRAFT_07)
+        return references(b); /* beside a $ref nothing counts */
+    int rc = owl_building__asserts(b);
+    if (rc == 0)
+        rc = members(b);
+    if (rc == 0)
+        rc = single(b, OWL_OP_NAMES, OWL_KW_PROPERTY_NAMES, OWL_KIND_OBJECT);
+    if (rc == 0)
+        rc = items(b);
+    if (rc == 0)
+        rc = contains(b);
+    if (rc == 0)
+        rc = references(b);
+    if (rc == 0)
+        rc = combinations(b);
+    return rc ? rc : unevaluated(b);
+}
+
+static int build(struct owl_compiler *c, struct owl_unit *u)
+{
+    struct owl_building b = {.c = c, .d = u->resource->doc, .unit = u};
+    int rc = 0;
+    if (b.d->tree.nodes[u->node].kind == OWL_NODE_FALSE) {
+        struct owl_op *op = owl_building__op(&b, OWL_OP_NEVER, OWL_KW_NOT, OWL_KIND_ANY);
+        if (!op)
+            return owl_compiler__no_memory(c);
+        op->at = u->node;
+    } else if (b.d->tree.nodes[u->node].kind == OWL_NODE_OBJECT) {
+        rc = build_object(&b);
+    }
+    u->leaf = true;
+    for (uint32_t i = 0; i < u->n; i++)
+        u->leaf = u->leaf && u->ops[i].code < OWL_OP__APPLICATORS;
+    return rc;
+}
+
+/* Dynamic references may lead to any dynamic anchor of the documents that are loaded. */
+static int queue_anchors(struct owl_compiler *c)
+{
+    int rc = 0;
+    for (struct owl_resource *r = c->s->resources; r; r = r->next) {
+        for (struct owl_anchor *a = r->anchors; a && rc == 0; a = a->next) {
+            if (a->dynamic && !a->unit)
+                rc = owl_compiler__unit(c, r->doc, a->node, &a->unit);
+        }
+    }
+    return rc;
+}
+
+static int build_all(struct owl_compiler *c, owl_str text)
+{
+    owl_str uri = {"", 0};
+    if (c->options->uri.n > 0) {
+        uri = owl_uri__resolve(c->a, uri, c->options->uri);
+        if (!uri.p)
+            return owl_compiler__no_memory(c);
+    }
+    struct owl_doc *d;
+    int rc = owl_compiler__load(c, uri, text, &d);
+    if (rc == 0)
+        rc = owl_compiler__unit(c, d, 0, &c->s->root);
+    while (rc == 0 && c->first) {
+        struct owl_unit *u = c->first;
+        c->first = u->next;
+        if (!c->first)
+            c->last = NULL;
+        rc = build(c, u);
+        if (rc == 0 && !c->first && c->dynamic)
+            rc = queue_anchors(c);
+    }
+    return rc;
+}
+
+int owl_schema_compile(owl_str text, const struct owl_schema_options *options,
+                       struct owl_schema **ret, owl_error *reterr)
+{
+    int rc = owl_json_scan(text, OWL_JSON_DEPTH, reterr);
+    if (rc)
+        return rc;
+    struct owl_schema_options o = options ? *options : (struct owl_schema_options){0};
+    if (!o.max_memory)
+        o.max_memory = MEMORY_DEFAULT;
+    struct owl_arena *a = owl_arena_new(o.max_memory);
+    struct owl_schema *s = a ? owl_arena_zalloc(a, sizeof *s) : NULL;
+    if (!s) {
+        owl_arena_free(a);
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    }
+    s->arena = a;
+    s->max_work = o.max_work ? o.max_work : WORK_DEFAULT;
+    s->max_depth = o.max_depth ? o.max_depth : DEPTH_DEFAULT;
+    s->max_match = o.max_match ? o.max_match : MATCH_DEFAULT;
+    struct owl_compiler c = {.a = a, .s = s, .options = &o, .reterr = reterr};
+    rc = build_all(&c, text);
+    if (rc) {
+        owl_arena_free(a);
+        return rc;
+    }
+    *ret = s;
+    return 0;
+}
+
+void owl_schema_free(struct owl_schema *s)
+{
+    if (s)
+        owl_arena_free(s->arena);
+}
+
+size_t owl_schema_size(const struct owl_schema *s)
+{
+    return owl_arena_used(s->arena);
+}

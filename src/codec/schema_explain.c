@@ -1,0 +1,364 @@
+/* codec/schema_explain.c - faults in words.
+ * Threads: that of the caller.
+ *
+ * The machine that judges also explains: with a report it does not stop at the first fault, and so
+ * cannot disagree with the verdict. */
+#include "codec/schema_run.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { CUT = 200 }; /* longest piece of JSON that is told */
+
+/* ---- reports -------------------------------------------------------------------------------- */
+
+void owl_report__add(struct owl_report *r, const struct owl_fault *f)
+{
+    if (r->n < OWL_SCHEMA_VIOLATIONS)
+        r->faults[r->n++] = *f;
+    else
+        r->left_out++;
+}
+
+void owl_report__forget(struct owl_report *r, uint32_t mark)
+{
+    r->n = mark;
+    if (mark < OWL_SCHEMA_VIOLATIONS)
+        r->left_out = 0; /* whatever was left out came after the mark */
+}
+
+/* How far a fault shows its branch to be off: another type is another thing altogether, another
+ * constant probably tells branches apart. */
+static uint64_t weight(const struct owl_fault *f, uint32_t node)
+{
+    switch (f->op->code) {
+    case OWL_OP_TYPE: return f->node == node ? 10000 : 20;
+    case OWL_OP_CONST:
+    case OWL_OP_ENUM: return f->node == node ? 1000 : 200;
+    default: return 10;
+    }
+}
+
+void owl_report__branch(struct owl_report *r, struct owl_frame *f, const struct owl_tree *t)
+{
+    (void)t;
+    uint32_t from = f->mark + f->best;
+    uint64_t score = r->left_out ? 1000000 : 1;
+    for (uint32_t i = from; i < r->n; i++)
+        score += weight(&r->faults[i], f->node);
+    if (f->score == 0 || score < f->score) {
+        uint32_t n = r->n - from;
+        memmove(&r->faults[f->mark], &r->faults[from], n * sizeof r->faults[0]);
+        f->score = score;
+        f->best = n;
+    }
+    r->n = f->mark + f->best;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+struct telling {
+    struct owl_arena *a;
+    const struct owl_tree *t; /* the instance */
+    struct owl_buf b;
+};
+
+/* The JSON of a value, cut if it is long. */
+static owl_str json_of(const struct owl_tree *t, uint32_t node)
+{
+    const struct owl_node *v = &t->nodes[node];
+    bool string = v->kind == OWL_NODE_STRING;
+    return (owl_str){t->text + v->at - string, v->n + 2 * (size_t)string};
+}
+
+static void put_cut(struct owl_buf *b, owl_str s)
+{
+    size_t n = s.n;
+    if (n > CUT) {
+        n = CUT;
+        while (n > 0 && (s.p[n] & 0xc0) == 0x80)
+            n--;
+    }
+    owl_buf_put(b, s.p, n);
+    if (n < s.n)
+        owl_buf_putz(b, "…");
+}
+
+static owl_str take(struct telling *x)
+{
+    char *copy = x->b.rc ? NULL : owl_arena_dup(x->a, owl_buf_str(&x->b));
+    if (!copy && !x->b.rc)
+        x->b.rc = owl_arena_over(x->a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    owl_str s = {copy, x->b.n};
+    x->b.n = 0;
+    return s;
+}
+
+static owl_str copied(struct telling *x, owl_str json)
+{
+    put_cut(&x->b, json);
+    return take(x);
+}
+
+static const char *kind_name(const struct owl_tree *t, uint32_t node)
+{
+    static const char *const names[] = {"null",     "a boolean", "a boolean", "a number",
+                                        "a string", "an array",  "an object"};
+    return names[t->nodes[node].kind];
+}
+
+/* The container of a node: of a member its object. The root has none. */
+static uint32_t parent_of(const struct owl_tree *t, uint32_t node)
+{
+    uint32_t at = 0, parent = 0;
+    while (at != node) {
+        parent = at;
+        at++;
+        while (node >= t->nodes[at].next)
+            at = t->nodes[at].next;
+    }
+    return parent;
+}
+
+/* The keyword whose value the schema false is, e.g. additionalProperties. */
+static owl_str keyword_of_false(const struct owl_fault *f)
+{
+    const struct owl_tree *t = &f->unit->resource->doc->tree;
+    uint32_t node = f->unit->node;
+    uint32_t parent = node ? parent_of(t, node) : 0;
+    if (node && t->nodes[parent].kind == OWL_NODE_OBJECT)
+        return owl_tree_text(t, node - 1);
+    return OWL_STR("false");
+}
+
+static owl_str keyword_of(const struct owl_fault *f)
+{
+    if (f->op->code != OWL_OP_NEVER)
+        return owl_str_of(owl_keywords[f->keyword].name);
+    static const char *const telling[] = {"additionalProperties", "unevaluatedProperties",
+                                          "additionalItems", "unevaluatedItems", "items"};
+    owl_str keyword = keyword_of_false(f);
+    for (size_t i = 0; i < OWL_COUNT(telling); i++) {
+        if (owl_str_is(keyword, telling[i]))
+            return keyword;
+    }
+    return OWL_STR("false");
+}
+
+/* ---- sentences ------------------------------------------------------------------------------ */
+
+static void put_found(struct telling *x, const struct owl_fault *f)
+{
+    owl_buf_putz(&x->b, ", but is ");
+    put_cut(&x->b, json_of(x->t, f->node));
+}
+
+static void tell_type(struct telling *x, const struct owl_fault *f)
+{
+    const struct owl_tree *t = &f->unit->resource->doc->tree;
+    uint32_t n = 0, count = t->nodes[f->at].count;
+    owl_buf_putz(&x->b, " must be of type ");
+    if (t->nodes[f->at].kind == OWL_NODE_STRING)
+        owl_buf_puts(&x->b, owl_tree_text(t, f->at));
+    for (uint32_t e = f->at + 1; n < count; e = t->nodes[e].next, n++) {
+        if (n > 0)
+            owl_buf_putz(&x->b, n + 1 == count ? " or " : ", ");
+        owl_buf_puts(&x->b, owl_tree_text(t, e));
+    }
+    owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, f->node));
+    if (x->t->nodes[f->node].kind < OWL_NODE_ARRAY) {
+        owl_buf_putz(&x->b, ": ");
+        put_cut(&x->b, json_of(x->t, f->node));
+    }
+}
+
+static void tell_value(struct telling *x, const struct owl_fault *f, const char *what)
+{
+    owl_buf_printf(&x->b, " must %s ", what);
+    put_cut(&x->b, json_of(&f->unit->resource->doc->tree, f->at));
+    put_found(x, f);
+}
+
+static void tell_compare(struct telling *x, const struct owl_fault *f)
+{
+    switch (f->keyword) {
+    case OWL_KW_MAXIMUM: tell_value(x, f, "be at most"); break;
+    case OWL_KW_EXCLUSIVE_MAXIMUM: tell_value(x, f, "be less than"); break;
+    case OWL_KW_MINIMUM: tell_value(x, f, "be at least"); break;
+    default: tell_value(x, f, "be greater than"); break;
+    }
+}
+
+static void tell_size(struct telling *x, const struct owl_fault *f)
+{
+    bool most = f->keyword == OWL_KW_MAX_LENGTH || f->keyword == OWL_KW_MAX_ITEMS ||
+                f->keyword == OWL_KW_MAX_PROPERTIES;
+    const char *what = f->op->code == OWL_OP_LENGTH    ? "characters"
+                       : f->op->kinds & OWL_KIND_ARRAY ? "items"
+                                                       : "properties";
+    owl_buf_printf(&x->b, " must have at %s %llu %s", most ? "most" : "least",
+                   (unsigned long long)f->op->u.limit, what);
+    if (f->op->code == OWL_OP_LENGTH)
+        put_found(x, f);
+    else
+        owl_buf_printf(&x->b, ", but has %u", x->t->nodes[f->node].count);
+}
+
+static void tell_dependency(struct telling *x, const struct owl_fault *f)
+{
+    const struct owl_dependency *d = &f->op->u.dependencies[f->extra >> 16];
+    uint32_t i = f->extra & 0xffff;
+    owl_buf_putz(&x->b, " has \"");
+    put_cut(&x->b, d->name);
+    owl_buf_putz(&x->b, "\", which needs \"");
+    if (i < d->n_needs)
+        put_cut(&x->b, d->needs[i]);
+    owl_buf_putz(&x->b, "\" beside it");
+}
+
+/* The names that "properties" allows beside the schema false. */
+static void put_allowed(struct telling *x, const struct owl_fault *f)
+{
+    const struct owl_tree *t = &f->unit->resource->doc->tree;
+    uint32_t map = owl_tree_get(t, parent_of(t, f->unit->node), OWL_STR("properties"));
+    uint32_t n = 0;
+    if (!map || t->nodes[map].kind != OWL_NODE_OBJECT)
+        return;
+    for (uint32_t k = map + 1; k < t->nodes[map].next && n < 20; k = t->nodes[k + 1].next, n++) {
+        owl_buf_putz(&x->b, n == 0 ? "; known are " : ", ");
+        put_cut(&x->b, owl_tree_text(t, k));
+    }
+    if (t->nodes[map].count > n)
+        owl_buf_putz(&x->b, ", …");
+}
+
+static void tell_never(struct telling *x, const struct owl_fault *f)
+{
+    owl_str keyword = keyword_of(f);
+    if (owl_str_is(keyword, "additionalProperties") ||
+        owl_str_is(keyword, "unevaluatedProperties")) {
+        owl_buf_putz(&x->b, " is not allowed: no such property is known");
+        put_allowed(x, f);
+    } else if (owl_str_is(keyword, "false")) {
+        owl_buf_putz(&x->b, " is not allowed: no value is valid here");
+    } else {
+        owl_buf_putz(&x->b, " is one item too many");
+    }
+}
+
+static void tell_combined(struct telling *x, const struct owl_fault *f)
+{
+    if (f->op->code == OWL_OP_NOT)
+        owl_buf_putz(&x->b, " must not fit the schema of \"not\", but does");
+    else if (f->extra > 1)
+        owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u", f->op->n,
+                       f->extra);
+    else
+        owl_buf_printf(&x->b, " fits none of %u alternatives; the nearest is told before",
+                       f->op->n);
+}
+
+static void tell_contains(struct telling *x, const struct owl_fault *f)
+{
+    const struct owl_contains *c = f->op->u.contains;
+    if (f->extra < c->min)
+        owl_buf_printf(&x->b, " must have at least %llu items that fit \"contains\", but has %u",
+                       (unsigned long long)c->min, f->extra);
+    else
+        owl_buf_printf(&x->b, " must have at most %llu items that fit \"contains\", but has %u",
+                       (unsigned long long)c->max, f->extra);
+}
+
+static void tell(struct telling *x, const struct owl_fault *f)
+{
+    switch (f->op->code) {
+    case OWL_OP_NEVER: tell_never(x, f); break;
+    case OWL_OP_TYPE: tell_type(x, f); break;
+    case OWL_OP_CONST: tell_value(x, f, "be"); break;
+    case OWL_OP_ENUM: tell_value(x, f, "be one of"); break;
+    case OWL_OP_MULTIPLE: tell_value(x, f, "be a multiple of"); break;
+    case OWL_OP_COMPARE: tell_compare(x, f); break;
+    case OWL_OP_LENGTH:
+    case OWL_OP_COUNT: tell_size(x, f); break;
+    case OWL_OP_PATTERN: tell_value(x, f, "match the pattern"); break;
+    case OWL_OP_FORMAT: tell_value(x, f, "have the format"); break;
+    case OWL_OP_UNIQUE: owl_buf_putz(&x->b, " must not have equal items, but has"); break;
+    case OWL_OP_MEMBERS:
+        owl_buf_putz(&x->b, " lacks the required property \"");
+        put_cut(&x->b, f->op->u.members->names.list[f->extra]);
+        owl_buf_putc(&x->b, '"');
+        break;
+    case OWL_OP_DEPENDENT:
+    case OWL_OP_DEPENDENT_REQUIRED: tell_dependency(x, f); break;
+    case OWL_OP_CONTAINS: tell_contains(x, f); break;
+    default: tell_combined(x, f); break;
+    }
+}
+
+/* ---- violations ----------------------------------------------------------------------------- */
+
+static void violation(struct telling *x, const struct owl_fault *f, struct owl_violation *v)
+{
+    const struct owl_doc *d = f->unit->resource->doc;
+    owl_tree__pointer(x->t, f->node, &x->b);
+    v->instance = take(x);
+    owl_buf_puts(&x->b, d->uri);
+    owl_buf_putc(&x->b, '#');
+    owl_tree__pointer(&d->tree, f->at, &x->b);
+    v->schema = take(x);
+    v->keyword = copied(x, keyword_of(f));
+    v->expected = copied(x, json_of(&d->tree, f->at));
+    v->found = copied(x, json_of(x->t, f->node));
+    v->at = (size_t)(json_of(x->t, f->node).p - x->t->text);
+    if (v->instance.n > 0)
+        put_cut(&x->b, v->instance);
+    else
+        owl_buf_putz(&x->b, "the value");
+    tell(x, f);
+    v->sentence = take(x);
+}
+
+static int put_into_words(struct owl_report *r, const struct owl_tree *t, struct owl_arena *a,
+                          struct owl_explanation *ret)
+{
+    struct telling x = {.a = a, .t = t};
+    struct owl_violation *list = owl_arena_zalloc(a, (r->n + 1) * sizeof *list);
+    if (!list)
+        return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    owl_buf_init(&x.b, 1024 * 1024);
+    for (uint32_t i = 0; i < r->n && x.b.rc == 0; i++)
+        violation(&x, &r->faults[i], &list[i]);
+    int rc = x.b.rc;
+    owl_buf_done(&x.b);
+    if (rc == 0)
+        *ret = (struct owl_explanation){r->n, list, r->left_out};
+    return rc;
+}
+
+int owl_schema_explain(const struct owl_schema *s, owl_str proved, struct owl_arena *a,
+                       struct owl_explanation *ret, owl_error *reterr)
+{
+    struct owl_tree t;
+    owl_tree_init(&t, NULL, 0);
+    int rc = owl_tree_read(&t, proved);
+    struct owl_report *r = rc ? NULL : owl_calloc(1, sizeof *r);
+    const char *why = NULL;
+    if (!r)
+        rc = rc ? rc : -OWL_ENOMEM;
+    if (rc == 0) {
+        struct owl_machine m;
+        owl_machine__init(&m, s, &t, r);
+        owl_machine__run(&m);
+        rc = m.rc;
+        why = m.why;
+        owl_machine__done(&m);
+    }
+    if (rc == 0)
+        rc = put_into_words(r, &t, a, ret);
+    owl_free(r);
+    owl_tree_done(&t);
+    if (rc)
+        return why ? owl_fail(reterr, -rc, "%s", why) : owl_fail(reterr, -rc, NULL);
+    return 0;
+}

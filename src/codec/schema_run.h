@@ -1,0 +1,102 @@
+/* codec/schema_run.h - the machine that runs a compiled schema over an instance.
+ * Layer: codec, private to schema_*.c. Threads: a machine belongs to one thread. */
+#ifndef OWL_CODEC_SCHEMA_RUN_H
+#define OWL_CODEC_SCHEMA_RUN_H
+
+#include "codec/schema_program.h"
+
+/* A fault before it is put into words. */
+struct owl_fault {
+    const struct owl_unit *unit;
+    const struct owl_op *op;
+    uint32_t node;   /* of the instance */
+    uint8_t keyword; /* that of the operation, or another one that it serves */
+    uint32_t at;     /* node of that keyword's value in the schema */
+    uint32_t extra;  /* by operation: which name is missing, how many fit */
+};
+
+struct owl_report {
+    struct owl_fault faults[OWL_SCHEMA_VIOLATIONS];
+    uint32_t n;
+    size_t left_out;
+};
+
+/* One unit at work on one value. */
+struct owl_frame {
+    const struct owl_unit *unit;
+    uint32_t node;
+    uint32_t pc;    /* the operation */
+    uint32_t at;    /* of the operation: which child or branch */
+    uint32_t index; /* of that child among its siblings */
+    uint32_t step;  /* of the operation: where within that child */
+    uint32_t mark;  /* report: how many faults there were before the operation */
+    uint32_t best;  /* report: faults of the nearest branch, kept behind the mark */
+    uint64_t score; /* report: how far that branch is off */
+    uint64_t hits;  /* of the operation: what it counts */
+    uint32_t bits;  /* where its set of evaluated children begins */
+    bool tracks;    /* it has such a set */
+    bool in_place;  /* the value is that of the frame beneath */
+    bool begun;     /* the operation has begun */
+    bool resumed;   /* a unit has ended that the operation waited for */
+    bool matched;   /* of the operation: something applies to the child */
+    bool bad;       /* the operation has failed already */
+    bool failed;    /* the unit has */
+};
+
+enum { OWL_MACHINE_FRAMES = 24, OWL_MACHINE_BITS = 64, OWL_MACHINE_TEXT = 256 };
+
+struct owl_machine {
+    const struct owl_schema *s;
+    const struct owl_tree *t;
+    struct owl_report *report; /* NULL: the verdict is all that is asked for */
+    uint64_t work;             /* what may still be done */
+    int rc;                    /* why there is no verdict */
+    const char *why;
+    bool verdict; /* of the unit that has ended last */
+    struct owl_frame *frames;
+    uint32_t depth, frames_cap;
+    uint64_t *bits; /* a stack of sets */
+    uint32_t bits_n, bits_cap;
+    char *text; /* a decoded string */
+    size_t text_cap;
+    struct owl_matcher matcher;
+    struct owl_frame own_frames[OWL_MACHINE_FRAMES];
+    uint64_t own_bits[OWL_MACHINE_BITS];
+    char own_text[OWL_MACHINE_TEXT];
+};
+
+void owl_machine__init(struct owl_machine *m, const struct owl_schema *s, const struct owl_tree *t,
+                       struct owl_report *report);
+void owl_machine__done(struct owl_machine *m);
+/* Runs the whole; the verdict is in m->verdict if m->rc is 0. */
+void owl_machine__run(struct owl_machine *m);
+
+/* Stops the machine. */
+void owl_machine__stop(struct owl_machine *m, int rc, const char *why);
+/* Takes @p n off what may be done; false: the machine has stopped. */
+static inline bool owl_machine__spend(struct owl_machine *m, uint64_t n)
+{
+    if (OWL_LIKELY(m->work > n)) {
+        m->work -= n;
+        return true;
+    }
+    m->work = 0;
+    owl_machine__stop(m, -OWL_ELIMIT, "validation takes too many steps");
+    return false;
+}
+/* The decoded string; valid until the next one is asked for. {NULL,0}: the machine has stopped. */
+owl_str owl_machine__string(struct owl_machine *m, uint32_t node);
+bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint32_t node);
+
+/* An operation that runs no unit. */
+bool owl_machine__check(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
+                        uint32_t node);
+
+/* Notes a fault; does nothing without a report. */
+void owl_report__add(struct owl_report *r, const struct owl_fault *f);
+/* Forgets what was noted since @p mark. */
+void owl_report__forget(struct owl_report *r, uint32_t mark);
+/* A branch has failed: keeps its faults behind the mark if it came nearer than the best so far. */
+void owl_report__branch(struct owl_report *r, struct owl_frame *f, const struct owl_tree *t);
+
+#endif
