@@ -1,0 +1,418 @@
+/* Unit tests of codec/schema: errors of schemas, explanations, limits, memory, threads. */
+#include "support/test.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "codec/scan.h"
+#include "codec/schema.h"
+
+#include <pthread.h>
+
+static struct owl_schema *compiled(const char *text)
+{
+    struct owl_schema *s = NULL;
+    owl_error err = {0};
+    if (owl_schema_compile(owl_str_of(text), NULL, &s, &err))
+        fail_msg("%s: %s", text, err.message);
+    return s;
+}
+
+static bool valid(const char *schema, const char *instance)
+{
+    struct owl_schema *s = compiled(schema);
+    bool ok = false;
+    owl_error err = {0};
+    assert_int_equal(owl_json_scan(owl_str_of(instance), OWL_JSON_DEPTH, NULL), 0);
+    if (owl_schema_validate(s, owl_str_of(instance), &ok, &err))
+        fail_msg("%s: %s", instance, err.message);
+    owl_schema_free(s);
+    return ok;
+}
+
+/* ---- schemas that are none ------------------------------------------------------------------ */
+
+TEST(a_schema_that_is_none_is_refused_with_the_place_and_the_reason, "")
+{
+    static const struct {
+        const char *schema;
+        int code;
+        const char *text;
+    } cases[] = {
+        {"{", OWL_EPARSE, "byte"},
+        {"12", OWL_EINVAL, "schema #: a schema must be an object, true or false"},
+        {"{\"type\":12}", OWL_EINVAL, "schema #/type: type must be null"},
+        {"{\"type\":[\"strin\"]}", OWL_EINVAL, "schema #/type/0: is no type"},
+        {"{\"properties\":{\"a\":{\"minimum\":\"1\"}}}", OWL_EINVAL,
+         "schema #/properties/a/minimum: minimum must be a number"},
+        {"{\"properties\":[]}", OWL_EINVAL, "properties must be an object"},
+        {"{\"required\":[\"a\",\"a\"]}", OWL_EINVAL, "names a property twice"},
+        {"{\"required\":[1]}", OWL_EINVAL, "schema #/required/0: must be a string"},
+        {"{\"anyOf\":[]}", OWL_EINVAL, "anyOf must be an array of schemas that is not empty"},
+        {"{\"maxLength\":-1}", OWL_EINVAL, "maxLength must be a whole number"},
+        {"{\"minItems\":1.5}", OWL_EINVAL, "minItems must be a whole number"},
+        {"{\"contains\":{},\"minContains\":\"x\"}", OWL_EINVAL, "minContains must be"},
+        {"{\"multipleOf\":0}", OWL_EINVAL, "multipleOf must be greater than 0"},
+        {"{\"multipleOf\":1.0000000000000000001}", OWL_EINVAL, "18 significant digits"},
+        {"{\"pattern\":\"(\"}", OWL_EINVAL, "schema #/pattern: not a regular expression"},
+        {"{\"patternProperties\":{\"\\\\a\":true}}", OWL_EINVAL, "this escape is unknown"},
+        {"{\"uniqueItems\":1}", OWL_EINVAL, "uniqueItems must be true or false"},
+        {"{\"enum\":1}", OWL_EINVAL, "enum must be an array"},
+        {"{\"format\":1}", OWL_EINVAL, "format must be a string"},
+        {"{\"prefixItems\":{}}", OWL_EINVAL, "prefixItems must be an array"},
+        {"{\"$id\":1}", OWL_EINVAL, "$id must be a string"},
+        {"{\"$id\":\"a#b\"}", OWL_EINVAL, "use $anchor"},
+        {"{\"$ref\":1}", OWL_EINVAL, "a reference must be a string"},
+        {"{\"$ref\":\"#/no\"}", OWL_ENOTFOUND, "\"#/no\" leads nowhere"},
+        {"{\"$ref\":\"#no\"}", OWL_ENOTFOUND, "\"#no\" leads nowhere"},
+        {"{\"$ref\":\"https://example.com/x.json\"}", OWL_ENOTFOUND,
+         "\"https://example.com/x.json\" leads nowhere"},
+        {"{\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", OWL_ENOTFOUND,
+         "unknown dialect \"http://json-schema.org/draft-04/schema\""},
+        {"{\"$defs\":{\"a\":{\"$anchor\":\"x\"},\"b\":{\"$anchor\":\"x\"}}}", OWL_EINVAL,
+         "the anchor \"x\" is there twice"},
+        {"{\"$defs\":{\"a\":{\"$id\":\"x:x\"},\"b\":{\"$id\":\"x:x\"}}}", OWL_EINVAL,
+         "the $id \"x:x\" is there twice"},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_schema *s = NULL;
+        owl_error err = {0};
+        int rc = owl_schema_compile(owl_str_of(cases[i].schema), NULL, &s, &err);
+        if (rc != -cases[i].code || !strstr(err.message, cases[i].text))
+            fail_msg("%s: %d %s", cases[i].schema, rc, err.message);
+        assert_null(s);
+    }
+}
+
+TEST(a_registry_takes_what_has_a_name_once, "")
+{
+    struct owl_schema_registry *r = owl_schema_registry_new();
+    owl_error err = {0};
+    assert_non_null(r);
+    owl_str named = OWL_STR("{\"$id\":\"https://x.y/a\",\"type\":\"string\"}");
+    assert_int_equal(owl_schema_registry_add(r, OWL_STR(""), OWL_STR("{"), &err), -OWL_EPARSE);
+    assert_int_equal(owl_schema_registry_add(r, OWL_STR(""), OWL_STR("{}"), &err), -OWL_EINVAL);
+    assert_int_equal(owl_schema_registry_add(r, OWL_STR("a/b"), OWL_STR("{}"), &err), -OWL_EINVAL);
+    assert_int_equal(owl_schema_registry_add(r, OWL_STR(""), named, &err), 0);
+    assert_int_equal(owl_schema_registry_add(r, OWL_STR(""), named, &err), -OWL_EEXISTS);
+    assert_int_equal(owl_schema_registry_add(r, OWL_STR("https://x.y/b"), named, &err), 0);
+    struct owl_schema_options o = {.registry = r, .uri = OWL_STR("https://x.y/main")};
+    struct owl_schema *s = NULL;
+    assert_int_equal(owl_schema_compile(OWL_STR("{\"$ref\":\"b#\"}"), &o, &s, &err), 0);
+    owl_schema_registry_free(r);
+    bool ok = true;
+    assert_int_equal(owl_schema_validate(s, OWL_STR("1"), &ok, &err), 0);
+    assert_false(ok);
+    assert_true(owl_schema_size(s) > 0);
+    owl_schema_free(s);
+    owl_schema_free(NULL);
+    owl_schema_registry_free(NULL);
+}
+
+TEST(numbers_are_exact, "")
+{
+    assert_false(valid("{\"maximum\":9007199254740992}", "9007199254740993"));
+    assert_true(valid("{\"const\":1.0}", "10e-1"));
+    assert_false(valid("{\"const\":0.1}", "0.10000000000000000001"));
+    assert_true(valid("{\"multipleOf\":0.01}", "19.99"));
+    assert_true(valid("{\"multipleOf\":0.01}", "1234567890123456789012345678901234567890.13"));
+    assert_false(valid("{\"multipleOf\":0.01}", "0.015"));
+    assert_true(valid("{\"multipleOf\":3}", "3e1000000000"));
+    assert_false(valid("{\"multipleOf\":7}", "3e1000000000"));
+    assert_true(valid("{\"type\":\"integer\"}", "1.50e1"));
+    assert_false(valid("{\"type\":\"integer\"}", "1.55e1"));
+    assert_true(valid("{\"exclusiveMinimum\":-0.0}", "1e-400"));
+    assert_false(valid("{\"uniqueItems\":true}", "[1,2,3,4,5,6,7,8,9,10,1e1]"));
+    assert_true(valid("{\"uniqueItems\":true}", "[1,2,3,4,5,6,7,8,9,10,true,[1],{\"a\":1},[2]]"));
+    assert_false(valid("{\"uniqueItems\":true}",
+                       "[1,2,3,4,5,6,7,8,{\"a\":1,\"b\":[2]},{\"\\u0062\":[2.0],\"a\":1}]"));
+}
+
+/* ---- explanations --------------------------------------------------------------------------- */
+
+/* "instance schema keyword: sentence" of every fault, a line each. */
+static void assert_told(const char *schema, const char *instance, const char *want)
+{
+    struct owl_schema *s = compiled(schema);
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_explanation e = {0};
+    assert_int_equal(owl_schema_explain(s, owl_str_of(instance), a, &e, NULL), 0);
+    struct owl_buf b;
+    owl_buf_init(&b, 100000);
+    for (size_t i = 0; i < e.n; i++) {
+        const struct owl_violation *v = &e.violations[i];
+        owl_buf_printf(&b, "%s %s %s: %s\n", v->instance.p, v->schema.p, v->keyword.p,
+                       v->sentence.p);
+    }
+    owl_buf_putc(&b, '\0');
+    assert_string_equal(b.p, want);
+    owl_buf_done(&b);
+    owl_arena_free(a);
+    owl_schema_free(s);
+}
+
+TEST(every_fault_is_told_in_a_sentence, "")
+{
+    assert_told(
+        "{\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"minimum\":3,\"maximum\":1},"
+        "\"c/d\":{\"enum\":[1,\"x\"]}},\"required\":[\"e\"],\"additionalProperties\":false}",
+        "{\"a\":1,\"b\":2,\"c/d\":null,\"f\":0}",
+        "/a #/properties/a/type type: /a must be of type string, but is a number: 1\n"
+        "/b #/properties/b/minimum minimum: /b must be at least 3, but is 2\n"
+        "/b #/properties/b/maximum maximum: /b must be at most 1, but is 2\n"
+        "/c~1d #/properties/c~1d/enum enum: /c~1d must be one of [1,\"x\"], but is null\n"
+        "/f #/additionalProperties additionalProperties: /f is not allowed: no such "
+        "property is known; known are a, b, c/d\n"
+        " #/required required: the value lacks the required property \"e\"\n");
+    assert_told(
+        "{\"type\":[\"string\",\"array\",\"null\"]}", "{}",
+        " #/type type: the value must be of type string, array or null, but is an object\n");
+    assert_told("{\"const\":{\"a\":1}}", "[]",
+                " #/const const: the value must be {\"a\":1}, but is []\n");
+    assert_told("{\"minLength\":3,\"pattern\":\"^x\"}", "\"ab\"",
+                " #/minLength minLength: the value must have at least 3 characters, but is \"ab\"\n"
+                " #/pattern pattern: the value must match the pattern \"^x\", but is \"ab\"\n");
+    assert_told("{\"multipleOf\":2,\"exclusiveMaximum\":3,\"exclusiveMinimum\":3}", "3",
+                " #/exclusiveMinimum exclusiveMinimum: the value must be greater than 3, but is 3\n"
+                " #/exclusiveMaximum exclusiveMaximum: the value must be less than 3, but is 3\n"
+                " #/multipleOf multipleOf: the value must be a multiple of 2, but is 3\n");
+    assert_told("{\"maxItems\":1,\"uniqueItems\":true,\"contains\":{\"type\":\"null\"}}", "[1,1]",
+                " #/maxItems maxItems: the value must have at most 1 items, but has 2\n"
+                " #/uniqueItems uniqueItems: the value must not have equal items, but has\n"
+                " #/contains contains: the value must have at least 1 items that fit \"contains\", "
+                "but has 0\n");
+    assert_told("{\"contains\":true,\"maxContains\":1,\"prefixItems\":[true],\"items\":false}",
+                "[1,2]",
+                "/1 #/items items: /1 is one item too many\n"
+                " #/contains contains: the value must have at most 1 items that fit \"contains\", "
+                "but has 2\n");
+    assert_told("{\"dependentRequired\":{\"a\":[\"b\"]},\"not\":{},\"minProperties\":2}",
+                "{\"a\":1}",
+                " #/minProperties minProperties: the value must have at least 2 properties, but "
+                "has 1\n"
+                " #/dependentRequired dependentRequired: the value has \"a\", which needs \"b\" "
+                "beside it\n"
+                " #/not not: the value must not fit the schema of \"not\", but does\n");
+    assert_told("false", "1", " # false: the value is not allowed: no value is valid here\n");
+    assert_told("{\"propertyNames\":{\"maxLength\":1}}", "{\"ab\":1}",
+                "/ab #/propertyNames/maxLength maxLength: /ab must have at most 1 characters, but "
+                "is \"ab\"\n");
+    assert_told("{}", "1", "");
+}
+
+TEST(of_alternatives_the_nearest_is_told, "")
+{
+    static const char shapes[] =
+        "{\"anyOf\":[{\"type\":\"string\"},"
+        "{\"properties\":{\"kind\":{\"const\":\"a\"},\"x\":{\"type\":\"integer\"}},"
+        "\"required\":[\"kind\",\"x\"]},"
+        "{\"properties\":{\"kind\":{\"const\":\"b\"},\"y\":{\"type\":\"integer\"}}}]}";
+    assert_told(shapes, "{\"kind\":\"b\",\"y\":\"1\"}",
+                "/y #/anyOf/2/properties/y/type type: /y must be of type integer, but is a "
+                "string: \"1\"\n"
+                " #/anyOf anyOf: the value fits none of 3 alternatives; the nearest is told "
+                "before\n");
+    assert_told(shapes, "{\"kind\":\"a\",\"y\":\"1\"}",
+                " #/anyOf/1/required required: the value lacks the required property \"x\"\n"
+                " #/anyOf anyOf: the value fits none of 3 alternatives; the nearest is told "
+                "before\n");
+    assert_told("{\"oneOf\":[{\"minimum\":1},{\"minimum\":2},{\"minimum\":9}]}", "3",
+                " #/oneOf oneOf: the value must fit exactly one of 3 alternatives, but fits 2\n");
+    assert_told("{\"oneOf\":[{\"type\":\"string\"},{\"minimum\":9}]}", "3",
+                " #/oneOf/1/minimum minimum: the value must be at least 9, but is 3\n"
+                " #/oneOf oneOf: the value fits none of 2 alternatives; the nearest is told "
+                "before\n");
+}
+
+TEST(a_fault_knows_its_byte_and_its_values, "")
+{
+    struct owl_schema *s = compiled("{\"items\":{\"maximum\":5}}");
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_explanation e = {0};
+    struct owl_buf b;
+    owl_buf_init(&b, 100000);
+    owl_buf_putz(&b, "[1, 77");
+    for (int i = 0; i < 99; i++)
+        owl_buf_putz(&b, ",9");
+    owl_buf_putc(&b, ']');
+    assert_int_equal(owl_schema_explain(s, owl_buf_str(&b), a, &e, NULL), 0);
+    assert_int_equal(e.n, OWL_SCHEMA_VIOLATIONS);
+    assert_int_equal(e.left_out, 100 - OWL_SCHEMA_VIOLATIONS);
+    assert_int_equal(e.violations[0].at, 4);
+    assert_string_equal(e.violations[0].found.p, "77");
+    assert_string_equal(e.violations[0].expected.p, "5");
+    owl_buf_done(&b);
+    owl_arena_free(a);
+    owl_schema_free(s);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+static void assert_stopped(const char *schema, owl_str instance, const char *text)
+{
+    struct owl_schema *s = compiled(schema);
+    bool ok;
+    owl_error err = {0};
+    struct owl_explanation e;
+    assert_int_equal(owl_json_scan(instance, OWL_JSON_DEPTH, NULL), 0);
+    assert_int_equal(owl_schema_validate(s, instance, &ok, &err), -OWL_ELIMIT);
+    if (!strstr(err.message, text))
+        fail_msg("%s", err.message);
+    struct owl_arena *a = owl_arena_new(0);
+    assert_int_equal(owl_schema_explain(s, instance, a, &e, &err), -OWL_ELIMIT);
+    owl_arena_free(a);
+    owl_schema_free(s);
+}
+
+TEST(schemas_that_lead_to_themselves_end, "")
+{
+    assert_stopped("{\"$ref\":\"#\"}", OWL_STR("1"), "without end");
+    assert_stopped("{\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"allOf\":[{\"$ref\":"
+                   "\"#/$defs/a\"}]}},\"$ref\":\"#/$defs/a\"}",
+                   OWL_STR("1"), "without end");
+    assert_stopped("{\"$dynamicAnchor\":\"x\",\"$dynamicRef\":\"#x\"}", OWL_STR("1"),
+                   "without end");
+    assert_true(valid("{\"items\":{\"$ref\":\"#\"}}", "[[[[]]],[]]"));
+}
+
+TEST(bombs_run_out_of_steps, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 1 << 20);
+    owl_buf_putz(&b, "{\"$defs\":{\"d0\":{\"not\":{}}");
+    for (int i = 1; i < 40; i++)
+        owl_buf_printf(
+            &b, ",\"d%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/d%d\"},{\"$ref\":\"#/$defs/d%d\"}]}", i,
+            i - 1, i - 1);
+    owl_buf_putz(&b, "},\"$ref\":\"#/$defs/d39\"}");
+    owl_buf_putc(&b, '\0');
+    assert_stopped(b.p, OWL_STR("1"), "too many steps");
+    owl_buf_done(&b);
+    assert_stopped("{\"pattern\":\"^(a+)+$\"}",
+                   OWL_STR("\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\""),
+                   "a pattern takes too many steps");
+}
+
+TEST(a_program_has_a_size, "")
+{
+    struct owl_schema_options o = {.max_memory = 1500};
+    struct owl_schema *s = NULL;
+    owl_error err = {0};
+    int rc = owl_schema_compile(
+        OWL_STR("{\"enum\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,"
+                "20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37]}"),
+        &o, &s, &err);
+    assert_int_equal(rc, -OWL_ELIMIT);
+    assert_non_null(strstr(err.message, "1500 bytes"));
+    rc = owl_schema_compile(OWL_STR("{\"pattern\":\"((a{1000}){1000}){1000}\"}"), NULL, &s, &err);
+    assert_int_equal(rc, -OWL_EINVAL);
+    assert_non_null(strstr(err.message, "too large"));
+}
+
+TEST(deep_instances_need_no_stack, "")
+{
+    enum { DEEP = 10000 };
+    struct owl_schema_options o = {.max_depth = 3 * DEEP};
+    struct owl_schema *s = NULL, *shallow = compiled("{\"items\":{\"$ref\":\"#\"}}");
+    assert_int_equal(owl_schema_compile(OWL_STR("{\"items\":{\"$ref\":\"#\"}}"), &o, &s, NULL), 0);
+    char *deep = malloc(2 * DEEP);
+    assert_non_null(deep);
+    memset(deep, '[', DEEP);
+    memset(deep + DEEP, ']', DEEP);
+    bool ok = false;
+    assert_int_equal(owl_schema_validate(s, (owl_str){deep, 2 * DEEP}, &ok, NULL), 0);
+    assert_true(ok);
+    assert_int_equal(owl_schema_validate(shallow, (owl_str){deep, 2 * DEEP}, &ok, NULL),
+                     -OWL_ELIMIT);
+    free(deep);
+    owl_schema_free(s);
+    owl_schema_free(shallow);
+}
+
+/* ---- memory and threads --------------------------------------------------------------------- */
+
+static const char everything[] =
+    "{\"$id\":\"https://x.y/z\",\"$defs\":{\"a\":{\"$anchor\":\"a\",\"pattern\":\"^[a-z]*$\"}},"
+    "\"properties\":{\"a\":{\"$ref\":\"#a\"},\"b\":{\"items\":{\"$ref\":\"#/$defs/a\"},"
+    "\"uniqueItems\":true,\"unevaluatedItems\":false},\"c\":{\"enum\":[\"x\",{\"y\":[1]},2]}},"
+    "\"patternProperties\":{\"^p\":{\"anyOf\":[{\"type\":\"null\"},{\"contains\":{\"const\":1}}]}},"
+    "\"allOf\":[{\"dependentRequired\":{\"a\":[\"b\"]}},{\"dependentSchemas\":{\"a\":{\"required\":"
+    "["
+    "\"c\"]}}}],\"if\":{\"minProperties\":1},\"then\":{\"propertyNames\":{\"maxLength\":9}},"
+    "\"unevaluatedProperties\":{\"format\":\"date\"}}";
+static const char fits[] =
+    "{\"a\":\"b\\u0063\",\"b\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\"],"
+    "\"c\":{\"y\":[1.0]},\"p\":[1],\"q\":\"2020-01-01\"}";
+static const char fails[] =
+    "{\"a\":\"B\",\"b\":[\"a\",\"a\"],\"c\":{\"y\":[2]},\"p\":[2],\"q\":\"x\"}";
+
+TEST(without_memory_every_step_fails_cleanly, "")
+{
+    struct owl_schema_options o = {.assert_format = true};
+    for (unsigned long n = 1;; n++) {
+        struct owl_schema *s = NULL;
+        struct owl_arena *a = owl_arena_new(0);
+        struct owl_explanation e = {0};
+        bool ok = false;
+        owl_error err = {0};
+        assert_non_null(a);
+        owl_arena_thread_done();
+        owl_alloc_fail_at(n);
+        int rc = owl_schema_compile(owl_str_of(everything), &o, &s, &err);
+        if (rc == 0)
+            rc = owl_schema_validate(s, owl_str_of(fits), &ok, &err);
+        if (rc == 0)
+            rc = owl_schema_explain(s, owl_str_of(fails), a, &e, &err);
+        owl_alloc_fail_at(0);
+        owl_schema_free(s);
+        if (rc == 0)
+            assert_true(ok && e.n == 6);
+        else
+            assert_int_equal(rc, -OWL_ENOMEM);
+        owl_arena_free(a);
+        if (rc == 0)
+            return;
+        assert_true(n < 10000);
+    }
+}
+
+TEST(an_ordinary_verdict_takes_no_memory, "")
+{
+    struct owl_schema *s = compiled(
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"maxLength\":9},"
+        "\"b\":{\"type\":\"array\",\"items\":{\"enum\":[\"x\",\"y\"]}},\"c\":{\"anyOf\":[{"
+        "\"type\":\"null\"},{\"type\":\"object\",\"properties\":{\"d\":{\"minimum\":1}}}]}},"
+        "\"required\":[\"a\"],\"unevaluatedProperties\":false}");
+    bool ok = false;
+    owl_alloc_fail_at(1);
+    int rc = owl_schema_validate(
+        s, OWL_STR("{\"a\":\"\\u0061\",\"b\":[\"x\",\"y\"],\"c\":{\"d\":4}}"), &ok, NULL);
+    owl_alloc_fail_at(0);
+    assert_int_equal(rc, 0);
+    assert_true(ok);
+    owl_schema_free(s);
+}
+
+static void *judge_often(void *schema)
+{
+    for (int i = 0; i < 200; i++) {
+        bool good = false, bad = true;
+        if (owl_schema_validate(schema, owl_str_of(fits), &good, NULL) || !good ||
+            owl_schema_validate(schema, owl_str_of(fails), &bad, NULL) || bad)
+            return NULL;
+    }
+    return schema;
+}
+
+TEST(threads_share_a_schema, "")
+{
+    struct owl_schema *s = compiled(everything);
+    pthread_t threads[4];
+    for (size_t i = 0; i < OWL_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, judge_often, s), 0);
+    for (size_t i = 0; i < OWL_COUNT(threads); i++) {
+        void *result;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_ptr_equal(result, s);
+    }
+    owl_schema_free(s);
+}
