@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "codec/scan.h"
-#include "codec/uri.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -456,6 +455,31 @@ static int dangling(struct owl_compiler *c, owl_str uri)
                     (int)(uri.n < 130 ? uri.n : 130), uri.p);
 }
 
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    char l = (char)(c | 0x20);
+    return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
+}
+
+/* What is no escape stays as it is. */
+static owl_str percent_decoded(owl_str s, char *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.p[i] == '%' && s.n - i > 2 ? hex_value(s.p[i + 1]) : -1;
+        int low = high >= 0 ? hex_value(s.p[i + 2]) : -1;
+        if (low < 0) {
+            out[n++] = s.p[i];
+            continue;
+        }
+        out[n++] = (char)(high << 4 | low);
+        i += 2;
+    }
+    return (owl_str){out, n};
+}
+
 int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *from, uint32_t ref,
                           struct owl_target *ret)
 {
@@ -477,8 +501,11 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
     *ret = (struct owl_target){r->doc, r->node, NULL};
     if (fragment.n == 0)
         return 0;
-    fragment = owl_uri_decode(c->a, fragment);
-    if (fragment.p && fragment.p[0] == '/') {
+    char *decoded = owl_arena_alloc(c->a, fragment.n);
+    if (!decoded)
+        return owl_compiler__no_memory(c);
+    fragment = percent_decoded(fragment, decoded);
+    if (fragment.n > 0 && fragment.p[0] == '/') {
         /* The pointer counts from the resource, which may stand within its document. */
         uint32_t node = owl_tree__find(&r->doc->tree, r->node, fragment);
         if (node == UINT32_MAX)
@@ -486,7 +513,7 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
         ret->node = node;
         return adopt(c, r->doc, node);
     }
-    for (const struct owl_anchor *a = r->anchors; a && fragment.p; a = a->next) {
+    for (const struct owl_anchor *a = r->anchors; a; a = a->next) {
         if (owl_str_eq(a->name, fragment)) {
             ret->node = a->node;
             ret->anchor = a;

@@ -1,0 +1,123 @@
+/* Unit tests of codec/decimal.c. */
+#include "support/test.h"
+
+#include "codec/decimal.h"
+
+static struct owl_decimal d(const char *text)
+{
+    return owl_decimal_of(owl_str_of(text));
+}
+
+TEST(decimals_compare_by_value, "")
+{
+    /* Each is less than the next; those with "=" in front equal the one before. */
+    static const char *const order[] = {
+        "-1e999999999999999999",
+        "-1e400",
+        "-10",
+        "=-1e1",
+        "=-10.0",
+        "-9.99",
+        "-0.1",
+        "0",
+        "=-0",
+        "=0.000",
+        "=0e7",
+        "1e-400",
+        "0.1",
+        "=0.10",
+        "=1e-1",
+        "=0.001E+2",
+        "0.10000000000000000000000001",
+        "1",
+        "=1.0",
+        "=10e-1",
+        "9.5",
+        "10",
+        "=1E1",
+        "9007199254740992",
+        "9007199254740993",
+        "1e400",
+        "=10e399",
+        "1e999999999999999999",
+    };
+    int rank[OWL_COUNT(order)];
+    for (size_t i = 0; i < OWL_COUNT(order); i++) {
+        bool equal = order[i][0] == '=';
+        rank[i] = i == 0 ? 0 : rank[i - 1] + !equal;
+        for (size_t j = 0; j <= i; j++) {
+            struct owl_decimal a = d(order[j] + (order[j][0] == '='));
+            struct owl_decimal b = d(order[i] + equal);
+            int want = rank[j] < rank[i] ? -1 : 0;
+            if (owl_decimal_cmp(&a, &b) != want || owl_decimal_cmp(&b, &a) != -want)
+                fail_msg("%s and %s", order[j], order[i]);
+            if (want == 0)
+                assert_int_equal(owl_decimal_hash(&a), owl_decimal_hash(&b));
+        }
+    }
+}
+
+TEST(integers_are_told_by_value, "")
+{
+    static const char *const yes[] = {"0", "-0.0", "1", "1.0", "1.50e1", "100", "1e3", "-7"};
+    static const char *const no[] = {"0.1", "1.5", "1e-1", "100.001", "1.55e1"};
+    for (size_t i = 0; i < OWL_COUNT(yes); i++) {
+        struct owl_decimal x = d(yes[i]);
+        assert_true(owl_decimal_is_integer(&x));
+    }
+    for (size_t i = 0; i < OWL_COUNT(no); i++) {
+        struct owl_decimal x = d(no[i]);
+        assert_false(owl_decimal_is_integer(&x));
+    }
+}
+
+TEST(small_integers_convert, "")
+{
+    uint64_t v = 7;
+    struct owl_decimal x = d("18446744073709551615");
+    assert_true(owl_decimal_u64(&x, UINT64_MAX, &v));
+    assert_true(v == UINT64_MAX);
+    assert_false(owl_decimal_u64(&x, UINT64_MAX - 1, &v));
+    static const char *const no[] = {"18446744073709551616", "-1", "1.5", "1e30"};
+    for (size_t i = 0; i < OWL_COUNT(no); i++) {
+        x = d(no[i]);
+        assert_false(owl_decimal_u64(&x, UINT64_MAX, &v));
+    }
+    x = d("1.20e2");
+    assert_true(owl_decimal_u64(&x, 120, &v));
+    assert_int_equal(v, 120);
+    x = d("0");
+    assert_true(owl_decimal_u64(&x, 0, &v));
+    assert_int_equal(v, 0);
+}
+
+TEST(multiples_are_exact, "")
+{
+    static const struct {
+        const char *number, *divisor;
+        bool is;
+    } cases[] = {
+        {"0", "3", true},
+        {"9", "3", true},
+        {"10", "3", false},
+        {"19.99", "0.01", true},
+        {"19.995", "0.01", false},
+        {"1e308", "0.5", true},
+        {"3e99999", "3", true},
+        {"1e99999", "3", false},
+        {"12391239123", "1e-8", true},
+        {"-4.5", "1.5", true},
+        {"0.3", "0.1", true},
+        {"1", "1000", false},
+        {"1000", "1e3", true},
+        {"1e-9", "1e-8", false},
+        {"999999999999999999", "999999999999999999", true},
+        {"123456789012345678901234567890", "10", true},
+        {"123456789012345678901234567891", "10", false},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_decimal n = d(cases[i].number), by = d(cases[i].divisor);
+        if (owl_decimal_is_multiple(&n, &by) != cases[i].is)
+            fail_msg("%s by %s", cases[i].number, cases[i].divisor);
+    }
+}

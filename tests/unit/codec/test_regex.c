@@ -1,0 +1,97 @@
+/* Unit tests of codec/regex.c. */
+#include "support/test.h"
+
+#include "base/alloc.h"
+#include "codec/regex.h"
+
+static bool found(const char *pattern, const char *text)
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_matcher m = {.max_match = 10000};
+    const struct owl_regex *re = NULL;
+    owl_error err = {0};
+    if (owl_regex_new(a, owl_str_of(pattern), &re, &err))
+        fail_msg("%s: %s", pattern, err.message);
+    bool yes = false;
+    assert_int_equal(owl_regex_search(re, &m, owl_str_of(text), &yes), 0);
+    owl_matcher_done(&m);
+    owl_arena_free(a);
+    return yes;
+}
+
+TEST(expressions_mean_what_ecmascript_says, "")
+{
+    static const struct {
+        const char *pattern, *yes, *no;
+    } cases[] = {
+        {"", "x", NULL},
+        {"^a$", "a", "a\n"},
+        {"^.$", "\xf0\x9f\x90\xb2", "\xe2\x80\xa8"},
+        {"^\\s$", "\xc2\xa0", "x"},
+        {"^[^\\S]$", "\xc2\xa0", "x"},
+        {"^[\\s]$", "\xef\xbb\xbf", "x"},
+        {"^\\u0061\\x62\\u{63}\\cA\\0$", NULL, "abc"},
+        {"^\\uD83D\\uDC32$", "\xf0\x9f\x90\xb2", "D"},
+        {"^[[:alpha:]$", NULL, "b"},
+        {"^[[:alph]$", "[", "b"},
+        {"^\\p{Lu}\\P{Lu}$", "Aa", "AA"},
+        {"^\\p{Script=Greek}$", "\xce\xb1", "a"},
+        {"^\\p{gc=Decimal_Number}$", "7", "a"},
+        {"^(?:a|(?<n>b))\\k<n>$", "bb", "ab"},
+        {"^(a)?\\1b$", "aab", "ab b"},
+        {"(?<=a)b(?!c)", "ab", "abc"},
+        {"^{a}$", "{a}", "a"},
+        {"^a{2,3}?$", "aaa", "a"},
+        {"^[\\b]$", "\b", "b"},
+        {"a\\/b\\-", "a/b-", "ab"},
+        {"[]", NULL, "a"},
+        {"[^]", "\n", ""},
+        {"\\bfoo\\B", "food", "foo"},
+        {"^\\v\\f\\t\\r\\n$", "\v\f\t\r\n", "v"},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        if (cases[i].yes && !found(cases[i].pattern, cases[i].yes))
+            fail_msg("%s finds nothing", cases[i].pattern);
+        if (cases[i].no && found(cases[i].pattern, cases[i].no))
+            fail_msg("%s finds something", cases[i].pattern);
+    }
+}
+
+TEST(what_is_no_expression_is_refused, "")
+{
+    static const char *const bad[] = {
+        "(",           ")",         "[",      "a**",   "a++",     "*a",      "(*FAIL)",
+        "(?i)a",       "(?>a)",     "(?#a)",  "(?|a)", "\\a",     "\\Qa\\E", "\\A",
+        "\\z",         "\\R",       "\\X",    "\\h",   "\\K",     "\\u12",   "\\u{}",
+        "\\u{110000}", "\\x1",      "\\c1",   "\\00",  "\\p",     "\\p{",    "\\p{No Such}",
+        "\\p{x=L}",    "\\k",       "\\k<",   "\\",    "\\ud800", "a{2,1}",  "[b-a]",
+        "(?<1>a)",     "\\p{Nope}", "\\2(a)", "^*",
+    };
+    for (size_t i = 0; i < OWL_COUNT(bad); i++) {
+        if (owl_regex_valid(owl_str_of(bad[i])))
+            fail_msg("%s", bad[i]);
+    }
+    assert_true(owl_regex_valid(OWL_STR("^(a|b)*$")));
+}
+
+TEST(searching_ends, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_matcher m = {.max_match = 10000};
+    const struct owl_regex *re = NULL;
+    bool yes;
+    assert_int_equal(owl_regex_new(a, OWL_STR("^(a*)*$"), &re, NULL), 0);
+    owl_alloc_fail_at(1);
+    assert_int_equal(owl_regex_search(re, &m, OWL_STR("a"), &yes), -OWL_ENOMEM);
+    owl_alloc_fail_at(0);
+    int rc = owl_regex_search(re, &m, OWL_STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"),
+                              &yes);
+    assert_int_equal(rc, -OWL_ELIMIT);
+    owl_matcher_done(&m);
+    char *big = malloc(70000);
+    assert_non_null(big);
+    memset(big, 'a', 70000);
+    assert_int_equal(owl_regex_new(a, (owl_str){big, 70000}, &re, NULL), -OWL_ELIMIT);
+    free(big);
+    owl_arena_free(a);
+}
