@@ -40,9 +40,8 @@ static uint64_t weight(const struct owl_fault *f, uint32_t node)
     }
 }
 
-void owl_report__branch(struct owl_report *r, struct owl_frame *f, const struct owl_tree *t)
+void owl_report__branch(struct owl_report *r, struct owl_frame *f)
 {
-    (void)t;
     uint32_t from = f->mark + f->best;
     uint64_t score = r->left_out ? 1000000 : 1;
     for (uint32_t i = from; i < r->n; i++)

@@ -217,7 +217,6 @@ struct owl_unit {
     uint32_t node;
     bool leaf;   /* runs no other unit */
     bool tracks; /* needs to know what was evaluated */
-    bool queued; /* compiling: in the queue or done */
     const struct owl_resource *resource;
     struct owl_unit *next; /* compiling: the queue */
 };

@@ -221,7 +221,7 @@ static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct
             f->resumed = false;
             f->hits += m->verdict;
             if (!m->verdict && m->report)
-                owl_report__branch(m->report, f, m->t);
+                owl_report__branch(m->report, f);
             f->at++;
         }
         if (f->at == op->n || (f->hits > 0 && !f->tracks))
@@ -244,7 +244,7 @@ static enum flow one_of(struct owl_machine *m, struct owl_frame *f, const struct
             f->resumed = false;
             f->hits += m->verdict;
             if (!m->verdict && m->report)
-                owl_report__branch(m->report, f, m->t);
+                owl_report__branch(m->report, f);
             f->at++;
         }
         if (f->at == op->n || (f->hits > 1 && !m->report))

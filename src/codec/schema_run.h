@@ -97,6 +97,6 @@ void owl_report__add(struct owl_report *r, const struct owl_fault *f);
 /* Forgets what was noted since @p mark. */
 void owl_report__forget(struct owl_report *r, uint32_t mark);
 /* A branch has failed: keeps its faults behind the mark if it came nearer than the best so far. */
-void owl_report__branch(struct owl_report *r, struct owl_frame *f, const struct owl_tree *t);
+void owl_report__branch(struct owl_report *r, struct owl_frame *f);
 
 #endif

@@ -273,14 +273,14 @@ static int more_pairs(struct pair **stack, struct pair *local, uint32_t *cap)
 int owl_tree_equal(const struct owl_tree *a, uint32_t node_a, const struct owl_tree *b,
                    uint32_t node_b, uint64_t *work, bool *ret)
 {
-    if (!same_outside(a, node_a, b, node_b) || a->nodes[node_a].kind < OWL_NODE_ARRAY) {
-        *ret = same_outside(a, node_a, b, node_b);
+    bool same = same_outside(a, node_a, b, node_b);
+    if (!same || a->nodes[node_a].kind < OWL_NODE_ARRAY) {
+        *ret = same;
         return 0;
     }
     struct pair local[PAIRS], *stack = local;
     uint32_t depth = 1, cap = PAIRS;
     int rc = 0;
-    bool same = true;
     stack[0] = pair_of(a, node_a, node_b);
     while (depth > 0 && same && rc == 0 && spend(work, 1) > 0) {
         struct pair *p = &stack[depth - 1];
