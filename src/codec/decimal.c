@@ -29,8 +29,9 @@ static int64_t exponent_of(const char *p, const char *end)
     return negative ? -e : e;
 }
 
-struct owl_decimal owl_decimal_of(owl_str s)
+struct owl_decimal owl_decimal_of(owl_str proved_number)
 {
+    const owl_str s = proved_number;
     struct owl_decimal d = {.negative = s.n > 0 && s.p[0] == '-'};
     const char *end = s.p + s.n, *point = NULL, *tail = s.p + d.negative;
     while (tail < end && (is_digit(*tail) || *tail == '.')) {
@@ -156,6 +157,7 @@ bool owl_decimal_is_multiple(const struct owl_decimal *d, const struct owl_decim
     const char *p = divisor->p;
     for (uint32_t i = 0; i < divisor->digits; i++)
         b = b * 10 + (uint64_t)(next_digit(&p) - '0');
+    OWL_ASSERT(b > 0);
     p = d->p;
     for (uint32_t i = 0; i < d->digits; i++)
         rest = (uint64_t)(((wide)rest * 10 + (wide)(next_digit(&p) - '0')) % (wide)b);

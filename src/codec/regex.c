@@ -197,7 +197,7 @@ static bool char_escape(struct translation *t, char c)
     case 'f':
     case 'r': break;
     default:
-        if (!memchr("^$\\.*+?()[]{}|/-", c, 16))
+        if (c == '\0' || !strchr("^$\\.*+?()[]{}|/-", c))
             return fault(t, "this escape is unknown");
         break;
     }
@@ -434,15 +434,14 @@ int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex *
 {
     if (pattern.n > PATTERN_MAX)
         return owl_fail(reterr, OWL_ELIMIT, "a pattern of more than %d bytes", PATTERN_MAX);
-    struct translation t = {.start = pattern.p, .p = pattern.p, .end = pattern.p + pattern.n};
-    owl_buf_init(&t.out, SIZE_MAX / 2);
-    owl_buf_putz(&t.out, ""); /* never NULL */
-    int rc = 0;
-    pcre2_code *code = NULL;
     struct owl_regex *re = owl_arena_alloc(a, sizeof *re);
     if (!re)
-        rc = owl_fail(reterr, owl_arena_over(a) ? OWL_ELIMIT : OWL_ENOMEM, NULL);
-    else if (!translate(&t))
+        return owl_fail(reterr, owl_arena_over(a) ? OWL_ELIMIT : OWL_ENOMEM, NULL);
+    struct translation t = {.start = pattern.p, .p = pattern.p, .end = pattern.p + pattern.n};
+    owl_buf_init(&t.out, SIZE_MAX / 2);
+    int rc = 0;
+    pcre2_code *code = NULL;
+    if (!translate(&t))
         rc = owl_fail(reterr, OWL_EINVAL, "not a regular expression: %s at byte %zu", t.fault,
                       (size_t)(t.p - t.start));
     else if (t.out.rc)

@@ -393,9 +393,9 @@ int owl_compiler__load(struct owl_compiler *c, owl_str uri, owl_str text, struct
     d->uri = uri;
     d->next = c->s->docs;
     c->s->docs = d;
-    struct owl_resource *r;
+    struct owl_resource *r = NULL;
     rc = add_resource(c, d, 0, uri, &r);
-    if (rc == 0)
+    if (rc == 0 && r)
         rc = read_dialect(c, d, 0, r);
     if (rc)
         return rc;
@@ -421,9 +421,9 @@ static int find_document(struct owl_compiler *c, owl_str uri, struct owl_resourc
     owl_str text = owl_schema__document(c->options->registry, uri);
     if (!text.p)
         return 0;
-    struct owl_doc *d;
+    struct owl_doc *d = NULL;
     int rc = owl_compiler__load(c, uri, text, &d);
-    if (rc == 0)
+    if (rc == 0 && d)
         *ret = d->resource_of[0];
     return rc;
 }

@@ -39,7 +39,7 @@ void owl_schema_registry_free(struct owl_schema_registry *r)
 
 static owl_str without_fragment(owl_str uri)
 {
-    const char *hash = uri.n ? memchr(uri.p, '#', uri.n) : NULL;
+    const char *hash = uri.p && uri.n ? memchr(uri.p, '#', uri.n) : NULL;
     return hash ? (owl_str){uri.p, (size_t)(hash - uri.p)} : uri;
 }
 
@@ -83,7 +83,7 @@ int owl_schema_registry_add(struct owl_schema_registry *r, owl_str uri, owl_str 
     int rc = owl_json_scan(text, OWL_JSON_DEPTH, reterr);
     if (rc)
         return rc;
-    owl_str id;
+    owl_str id = {NULL, 0};
     struct document *d = owl_arena_alloc(r->arena, sizeof *d);
     char *copy = d ? owl_arena_dup(r->arena, text) : NULL;
     rc = copy ? id_of(r->arena, text, &id) : -OWL_ENOMEM;
