@@ -1,8 +1,8 @@
-/* codec/schema_format.c - the formats of JSON Schema.
+/* codec/schema/format.c - the formats of JSON Schema.
  * Threads: pure.
  *
  * Each check takes what it recognises off a cursor; a text has the format if nothing is left. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 static bool is_digit(char c)
 {

@@ -1,6 +1,6 @@
-/* codec/schema_check.c - the operations that only look at one value.
+/* codec/schema/check.c - the operations that only look at one value.
  * Threads: that of the machine. */
-#include "codec/schema_run.h"
+#include "codec/schema/run.h"
 
 #include "base/alloc.h"
 #include "codec/text.h"

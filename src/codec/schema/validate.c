@@ -1,9 +1,9 @@
-/* codec/schema.c - the verdict.
+/* codec/schema/validate.c - the verdict.
  * Threads: that of the caller; a run shares nothing with others but the schema.
  *
  * The index and the machine are on the stack, with room for what is ordinary. */
 #include "base/err.h"
-#include "codec/schema_run.h"
+#include "codec/schema/run.h"
 
 int owl_schema_validate(const struct owl_schema *s, owl_str proved, bool *ret_valid,
                         owl_error *reterr)

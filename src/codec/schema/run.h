@@ -1,9 +1,9 @@
-/* codec/schema_run.h - the machine that runs a compiled schema over an instance.
+/* codec/schema/run.h - the machine that runs a compiled schema over an instance.
  * Layer: codec, private to schema_*.c. Threads: a machine belongs to one thread. */
 #ifndef OWL_CODEC_SCHEMA_RUN_H
 #define OWL_CODEC_SCHEMA_RUN_H
 
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 /* A fault before it is put into words. */
 struct owl_fault {

@@ -1,9 +1,9 @@
-/* codec/schema_compile.c - a schema becomes units.
+/* codec/schema/compile.c - a schema becomes units.
  * Threads: the one that compiles; what it makes is immutable.
  *
  * Units are compiled from a queue, each when something first refers to it: schemas that nothing
  * leads to cost nothing, and those that lead to themselves are no trouble. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 #include "base/err.h"
 #include "codec/scan.h"

@@ -1,6 +1,6 @@
-/* codec/idna.c - labels of internationalised host names (RFC 3492, RFC 5892).
+/* codec/schema/idna.c - labels of internationalised host names (RFC 3492, RFC 5892).
  * Threads: pure. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 enum { LABEL_MAX = 63 };
 

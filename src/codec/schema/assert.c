@@ -1,6 +1,6 @@
-/* codec/schema_assert.c - compiles the keywords that only assert: each becomes one operation.
+/* codec/schema/assert.c - compiles the keywords that only assert: each becomes one operation.
  * Threads: the one that compiles. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 #include "base/err.h"
 #include "base/map.h"

@@ -1,6 +1,6 @@
-/* codec/uri_resolve.c - references against a base (RFC 3986, section 5.2).
+/* codec/schema/resolve.c - references against a base (RFC 3986, section 5.2).
  * Threads: pure. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 struct uri {
     owl_str scheme, authority, path, query, fragment; /* absent: {NULL,0} */

@@ -1,6 +1,6 @@
-/* codec/schema_registry.c - documents that schemas may refer to.
+/* codec/schema/registry.c - documents that schemas may refer to.
  * Threads: one fills it; any number may read it afterwards. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 #include "base/alloc.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* codec/schema_program.h - what a compiled schema is made of.
+/* codec/schema/program.h - what a compiled schema is made of.
  * Layer: codec, private to schema_*.c. Threads: immutable once compiled.
  *
  * A unit is one schema: a run of operations, cheap ones first. An operation is a keyword, or a

@@ -1,11 +1,11 @@
-/* codec/schema_run.c - runs a compiled schema over an instance.
+/* codec/schema/run.c - runs a compiled schema over an instance.
  * Threads: that of the caller; a run shares nothing with others but the schema.
  *
  * There is a stack of frames instead of recursion. An operation that needs the verdict of another
  * unit pushes a frame for it, returns WAIT and is called again with `resumed` set when that unit has
  * ended; units that run no others are run at once, without a frame. Invariant: a frame is not
  * touched after a push, which may move the stack. */
-#include "codec/schema_run.h"
+#include "codec/schema/run.h"
 
 #include "base/alloc.h"
 

@@ -1,9 +1,9 @@
-/* codec/schema_explain.c - faults in words.
+/* codec/schema/explain.c - faults in words.
  * Threads: that of the caller.
  *
  * The machine that judges also explains: with a report it does not stop at the first fault, and so
  * cannot disagree with the verdict. */
-#include "codec/schema_run.h"
+#include "codec/schema/run.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"

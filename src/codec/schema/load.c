@@ -1,10 +1,10 @@
-/* codec/schema_load.c - documents of a schema: which resources and anchors they hold, and where
+/* codec/schema/load.c - documents of a schema: which resources and anchors they hold, and where
  * references lead.
  * Threads: the one that compiles.
  *
  * A document is looked through once, schema by schema, when it is loaded: an "$id" in a place where
  * no schema can be (an enum, an unknown keyword) names nothing. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 #include "base/buf.h"
 #include "base/err.h"

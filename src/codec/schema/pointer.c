@@ -1,7 +1,7 @@
-/* codec/schema_pointer.c - JSON Pointers (RFC 6901) and nodes.
+/* codec/schema/pointer.c - JSON Pointers (RFC 6901) and nodes.
  * Threads: pure. */
 #include "base/buf.h"
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 #include "codec/text.h"
 
 static void put_token(const struct owl_tree *t, uint32_t key, struct owl_buf *b)

@@ -1,7 +1,7 @@
-/* codec/schema_meta.c - the metaschemas and vocabularies of the dialects, as published by
+/* codec/schema/meta.c - the metaschemas and vocabularies of the dialects, as published by
  * json-schema.org; titles, comments and white space are left out.
  * Threads: pure. */
-#include "codec/schema_program.h"
+#include "codec/schema/program.h"
 
 static const struct {
     const char *uri, *text;
