@@ -1,0 +1,76 @@
+/* config/config.h - what the operator has configured: one tree in which every value knows where it
+ * came from.
+ * Layer: config. Threads: loading is for one thread; a configuration is immutable afterwards.
+ *
+ * However it is written - mcp-server.yaml, otter's TOML, .kode.json, the mcpServers of desktop
+ * clients, the servers of editors - it becomes one tree, that of key `mcp_server` in the published
+ * schema (schema.json beside this file), which is the only list of keys: their types, defaults,
+ * units, variables, secrets and words of help are there and nowhere else.
+ *
+ * Options stand over variables of the environment, those over files, those over defaults; later
+ * files stand over earlier ones. Nothing is started, opened for writing or fetched. */
+#ifndef OWL_CONFIG_CONFIG_H
+#define OWL_CONFIG_CONFIG_H
+
+#include "codec/value.h"
+
+struct owl_config;
+
+/* One setting from the command line: "--port", "http.port", "8080". */
+struct owl_setting {
+    const char *option; /* as the user wrote it, for messages */
+    const char *key;
+    const char *value;
+};
+
+/* What is not given (zero) is taken from the process. */
+struct owl_config_options {
+    const char *const *files; /* read in this order; none: those of the default places */
+    size_t n_files;
+    const struct owl_setting *settings;
+    size_t n_settings;
+    const char *const *env; /* like environ */
+    const char *dir;        /* where relative names begin */
+    const char *home;
+    bool trust_project; /* use the project's file whether or not it is trusted */
+};
+
+/* Reads and judges everything. There is always a configuration, whatever is wrong with it: its
+ * faults say so. @errors OWL_ENOMEM. */
+OWL_NODISCARD int owl_config_load(const struct owl_config_options *o, struct owl_config **ret);
+void owl_config_free(struct owl_config *c);
+
+/* All that was found, by source and place. With errors it must not be used to start anything. */
+const struct owl_faults *owl_config_faults(const struct owl_config *c);
+
+/* The effective tree: defaults filled in, variables replaced, durations in seconds and sizes in
+ * bytes. A mark's source is an index into the sources. */
+const struct owl_value *owl_config_tree(const struct owl_config *c);
+/* The value of a dotted key ("http.port"), or NULL. */
+const struct owl_value *owl_config_get(const struct owl_config *c, const char *key);
+/* Whether the value is not to be shown: by its schema, by its name, or because it came out of a
+ * variable that is. */
+bool owl_config_secret(const struct owl_config *c, const struct owl_value *v);
+
+enum owl_source_kind { OWL_SOURCE_DEFAULT, OWL_SOURCE_FILE, OWL_SOURCE_ENV, OWL_SOURCE_OPTION };
+struct owl_source {
+    enum owl_source_kind kind;
+    owl_str name; /* path as it was given, MCP_SERVER_HTTP_PORT, --port */
+    owl_str text; /* of a file; absent if it could not be read */
+};
+size_t owl_config_sources(const struct owl_config *c, const struct owl_source **ret);
+
+/* A member of another program's file that is not for us: its source, and key. */
+struct owl_ignored {
+    struct owl_mark at;
+    owl_str key;
+};
+size_t owl_config_ignored(const struct owl_config *c, const struct owl_ignored **ret);
+
+/* Why the server of that name cannot be used, or absent: the first fault within its entry. */
+owl_str owl_config_server_fault(const struct owl_config *c, owl_str name);
+
+/* The published schema, as JSON text. */
+owl_str owl_config_schema(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* config/trust.h - which project files may run commands.
+ * Layer: config. Threads: one at a time; several processes may change the list.
+ *
+ * A project's file names commands, so that reading a repository must not run what it says. The list
+ * holds the digest of each file that the user has looked at; a file that has changed is no longer
+ * trusted. It is $XDG_STATE_HOME/owlclaw/trust (~/.local/state/owlclaw/trust): a line a file, mode
+ * 0600, replaced as a whole. */
+#ifndef OWL_CONFIG_TRUST_H
+#define OWL_CONFIG_TRUST_H
+
+#include "base/buf.h"
+
+struct owl_trust {
+    const char *state_dir; /* of all programs: $XDG_STATE_HOME or ~/.local/state */
+};
+
+/* Whether this very content of the file of this absolute path is trusted. A list that cannot be
+ * read trusts nothing. */
+bool owl_trust_holds(const struct owl_trust *t, const char *path, owl_str content);
+/* @errors OWL_EIO (which file, and why), OWL_ENOMEM. */
+OWL_NODISCARD int owl_trust_add(const struct owl_trust *t, const char *path, owl_str content,
+                                owl_error *reterr);
+/* @errors OWL_ENOTFOUND, OWL_EIO, OWL_ENOMEM. */
+OWL_NODISCARD int owl_trust_remove(const struct owl_trust *t, const char *path, owl_error *reterr);
+/* Appends the list: path, TAB, digest, newline. @errors OWL_EIO. */
+OWL_NODISCARD int owl_trust_list(const struct owl_trust *t, struct owl_buf *b, owl_error *reterr);
+
+#endif
