@@ -432,21 +432,28 @@ TEST(without_memory_to_count_a_connection_is_refused, "")
     close(fd);
 }
 
+/* Connects, and leaves the process no descriptor to accept with. */
+static int dial_with_the_last_descriptor(int port, struct rlimit *before)
+{
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, before), 0);
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct rlimit full = *before;
+    full.rlim_cur = (rlim_t)client + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)port),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(connect(client, (struct sockaddr *)&a, sizeof(a)), 0);
+    return client;
+}
+
 TEST(out_of_descriptors_it_pauses_and_recovers, "")
 {
     struct owl_runtime *rt = runtime_of(1, false);
     struct owl_listener *l = listener(rt, "127.0.0.1:0", 100);
-    struct rlimit before, full;
+    struct rlimit before;
     assert_int_equal(owl_runtime_start(rt, NULL), 0);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    full = before;
-    full.rlim_cur = (rlim_t)client + 1;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons((uint16_t)owl_listener_port(l)),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_int_equal(connect(client, (struct sockaddr *)&a, sizeof(a)), 0);
+    int client = dial_with_the_last_descriptor(owl_listener_port(l), &before);
     struct rusage began, ended;
     getrusage(RUSAGE_SELF, &began);
     usleep(450000);
@@ -471,17 +478,9 @@ TEST(a_paused_listener_can_be_stopped, "")
 {
     struct owl_runtime *rt = runtime_of(1, false);
     struct owl_listener *l = listener(rt, "127.0.0.1:0", 100);
-    struct rlimit before, full;
+    struct rlimit before;
     assert_int_equal(owl_runtime_start(rt, NULL), 0);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    full = before;
-    full.rlim_cur = (rlim_t)client + 1;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &full), 0);
-    struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons((uint16_t)owl_listener_port(l)),
-                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    assert_int_equal(connect(client, (struct sockaddr *)&a, sizeof(a)), 0);
+    int client = dial_with_the_last_descriptor(owl_listener_port(l), &before);
     for (unsigned i = 0; i < 20000 && log_tail_count(&tail) == 0; i++)
         usleep(1000);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -262,10 +262,11 @@ static inline void modern_call(struct http *h, const char *tool, const char *mor
 }
 
 /* One modern request on a connection of its own, to its last message. */
-static inline msg *modern(owl_server *s, const char *method, const char *name, const char *params)
+static inline msg *modern_with(owl_server *s, const char *method, const char *name,
+                               const char *params, const char *caps)
 {
     struct http h = http_open(s);
-    char *text = modern_text("1", method, params, "{}", "");
+    char *text = modern_text("1", method, params, caps, "");
     modern_send(&h, name, text);
     free(text);
     http_head(&h);
@@ -280,6 +281,11 @@ static inline msg *modern(owl_server *s, const char *method, const char *name, c
     return last;
 }
 
+static inline msg *modern(owl_server *s, const char *method, const char *name, const char *params)
+{
+    return modern_with(s, method, name, params, "{}");
+}
+
 /* A tool without arguments, called by a client that can do nothing. */
 static inline msg *call(owl_server *s, const char *tool)
 {
@@ -287,6 +293,23 @@ static inline msg *call(owl_server *s, const char *tool)
     msg *m = modern(s, "tools/call", tool, params);
     free(params);
     return m;
+}
+
+/* ---- embedded servers ---- */
+
+/* Steps until something arrives at @p fd, or for @p ms. */
+static inline bool step_until_readable(owl_server *s, int fd, int64_t ms)
+{
+    for (int64_t end = now_ms() + ms; now_ms() < end;) {
+        struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
+                              {.fd = owl_server_fd(s, NULL), .events = POLLIN}};
+        int wait = owl_server_poll_ms(s);
+        poll(p, 2, wait < 0 || wait > 5 ? 5 : wait);
+        if (p[0].revents)
+            return true;
+        assert_int_equal(owl_server_step(s), 1);
+    }
+    return false;
 }
 
 #endif

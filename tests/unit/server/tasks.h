@@ -226,25 +226,6 @@ static inline void in_all_worlds(void (*test)(owl_server *s))
 #define TASKS "{\"elicitation\":{},\"extensions\":{\"" EXTENSION "\":{}}}"
 #define NO_TASKS "{\"elicitation\":{}}"
 
-static inline msg *modern_with(owl_server *s, const char *method, const char *name,
-                               const char *params, const char *caps)
-{
-    struct http h = http_open(s);
-    char *text = modern_text("1", method, params, caps, "");
-    modern_send(&h, name, text);
-    free(text);
-    http_head(&h);
-    msg *last = NULL;
-    for (msg *m; (m = http_next(&h));) {
-        owl_json_doc_free(last);
-        last = m;
-        if (!h.events)
-            break;
-    }
-    http_close(&h);
-    return last;
-}
-
 static inline msg *modern_tool(owl_server *s, const char *tool, const char *caps)
 {
     char *params = text_of("\"name\":\"%s\"", tool);

@@ -52,21 +52,6 @@ static owl_server *embedded(void)
     return s;
 }
 
-/* Steps until something arrives at @p fd, or for @p ms. */
-static bool step_until_readable(owl_server *s, int fd, int64_t ms)
-{
-    for (int64_t end = now_ms() + ms; now_ms() < end;) {
-        struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
-                              {.fd = owl_server_fd(s, NULL), .events = POLLIN}};
-        int wait = owl_server_poll_ms(s);
-        poll(p, 2, wait < 0 || wait > 5 ? 5 : wait);
-        if (p[0].revents)
-            return true;
-        assert_int_equal(owl_server_step(s), 1);
-    }
-    return false;
-}
-
 struct scenario {
     const char *method, *name, *params;
     bool legacy;

@@ -377,20 +377,6 @@ TEST(streams_are_limited, "")
 
 /* ---- without memory ---- */
 
-static bool step_until_readable(owl_server *s, int fd, int64_t ms)
-{
-    for (int64_t end = now_ms() + ms; now_ms() < end;) {
-        struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
-                              {.fd = owl_server_fd(s, NULL), .events = POLLIN}};
-        int wait = owl_server_poll_ms(s);
-        poll(p, 2, wait < 0 || wait > 5 ? 5 : wait);
-        if (p[0].revents)
-            return true;
-        assert_int_equal(owl_server_step(s), 1);
-    }
-    return false;
-}
-
 static owl_server *embedded(void)
 {
     owl_server *s = server_with((owl_server_options){.workers = 1, .timeout_ms = 400});

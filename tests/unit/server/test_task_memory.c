@@ -21,26 +21,11 @@ static void begin(void)
         fail_msg("owl_server_fd: %s", e.message);
 }
 
-/* Steps until something arrives at @p fd, or for @p ms. */
-static bool readable(int fd, int64_t ms)
-{
-    for (int64_t end = now_ms() + ms; now_ms() < end;) {
-        struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
-                              {.fd = owl_server_fd(s, NULL), .events = POLLIN}};
-        int wait = owl_server_poll_ms(s);
-        poll(p, 2, wait < 0 || wait > 5 ? 5 : wait);
-        if (p[0].revents)
-            return true;
-        assert_int_equal(owl_server_step(s), 1);
-    }
-    return false;
-}
-
 /* The answer, read to its end; NULL: there was none for want of memory. */
 static msg *finish(struct http *h)
 {
     while (!h->raw.p || !strstr(h->raw.p, "\r\n\r\n")) {
-        if (!readable(h->fd, 5000))
+        if (!step_until_readable(s, h->fd, 5000))
             fail_msg("no answer");
         char c;
         if (recv(h->fd, &c, 1, MSG_PEEK) <= 0) { /* closed, perhaps with what was not read */
@@ -74,7 +59,7 @@ static msg *send_request(const struct request *r, unsigned long n)
     free(text);
     if (n) {
         owl_alloc_fail_at(n);
-        readable(h.fd, 20);
+        step_until_readable(s, h.fd, 20);
         owl_alloc_fail_at(0);
     }
     return finish(&h);
@@ -142,14 +127,14 @@ static void session_meets_no_memory(const char *method, unsigned long n)
     char *text = initialize_text("{\"elicitation\":{}}");
     legacy_send(&h, text);
     free(text);
-    assert_true(readable(h.fd, 3000));
+    assert_true(step_until_readable(s, h.fd, 3000));
     assert_int_equal(http_head(&h), 200);
     owl_json_doc_free(http_next(&h));
     legacy_send(&h, INITIALIZED);
-    assert_true(readable(h.fd, 3000));
+    assert_true(step_until_readable(s, h.fd, 3000));
     assert_int_equal(http_head(&h), 202);
     legacy_call(&h, "ask", "\"task\":{}");
-    assert_true(readable(h.fd, 3000));
+    assert_true(step_until_readable(s, h.fd, 3000));
     assert_int_equal(http_head(&h), 200);
     msg *m = http_next(&h);
     struct id id = id_at(m, "result/task/taskId");
@@ -158,7 +143,7 @@ static void session_meets_no_memory(const char *method, unsigned long n)
     text = legacy_text("7", method, params);
     legacy_send(&h, text);
     owl_alloc_fail_at(n);
-    readable(h.fd, 20);
+    step_until_readable(s, h.fd, 20);
     owl_alloc_fail_at(0);
     http_close(&h);
     free(text);
