@@ -356,8 +356,36 @@ def session(**options):
     return Session(**options)
 
 
-class Stream:
-    """An open event stream whose messages are collected in the background."""
+class Inbox:
+    """What arrives, collected in the background; None at its end."""
+
+    def collect(self, items):
+        self.arrived = queue.Queue()
+        self.seen = []
+        threading.Thread(target=self._fill, args=[items], daemon=True).start()
+
+    def _fill(self, items):
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            for item in items:
+                self.arrived.put(item)
+        self.arrived.put(None)
+
+    def take(self, timeout):
+        try:
+            return self.arrived.get(timeout=seconds(timeout))
+        except queue.Empty:
+            raise Failure(f"nothing came for {seconds(timeout)} s; "
+                          f"before: {show(self.seen)}") from None
+
+    def quiet(self, timeout=0.3):
+        """Nothing arrives."""
+        with contextlib.suppress(queue.Empty):
+            item = self.arrived.get(timeout=seconds(timeout))
+            raise Failure(f"unexpected: {show(item)}")
+
+
+class Stream(Inbox):
+    """An open event stream."""
 
     def __init__(self, connection, data):
         self.connection = connection
@@ -365,34 +393,18 @@ class Stream:
         connection.send(data)
         self.head = connection.head()
         equal(self.head.status, 200, "status of the stream")
-        self.messages = queue.Queue()
-        self.seen = []
-        threading.Thread(target=self._collect, daemon=True).start()
+        self.collect(self.arrivals(connection.events(self.head)))
 
-    def _collect(self):
-        with contextlib.suppress(OSError, EOFError, ValueError):
-            for event in self.connection.events(self.head):
-                if event.data:
-                    self.messages.put(event.json())
-        self.messages.put(None)
+    def arrivals(self, events):
+        return (event.json() for event in events if event.data)
 
     def next(self, timeout=5):
         """The next message; None at the end of the stream."""
-        try:
-            message = self.messages.get(timeout=seconds(timeout))
-        except queue.Empty:
-            raise Failure(f"nothing on the stream for {seconds(timeout)} s; "
-                          f"before: {show(self.seen)}") from None
+        message = self.take(timeout)
         if message is not None:
             verify_message(message)
             self.seen.append(message)
         return message
-
-    def quiet(self, timeout=0.5):
-        """Nothing arrives."""
-        with contextlib.suppress(queue.Empty):
-            message = self.messages.get(timeout=seconds(timeout))
-            raise Failure(f"unexpected on the stream: {show(message)}")
 
     def __enter__(self):
         return self
@@ -418,54 +430,22 @@ def listen(notifications, request_id="listen-1", port=None):
     return Stream(connection, encode("POST", "/mcp", headers, message, connection.port))
 
 
-# ---- MCP over stdio ------------------------------------------------------------------------------
+# ---- a client that reads what comes --------------------------------------------------------------
 
 
-class Stdio(Server):
-    """A server on a pair of pipes. Every line that it prints must be a message."""
-
-    def __init__(self, *options, program="everything-server"):
-        super().__init__(*options, stdio=True, program=program)
-        self.lines = queue.Queue()
-        self.seen = []
-        threading.Thread(target=self._collect, daemon=True).start()
-
-    def _collect(self):
-        with os.fdopen(os.dup(self.process.stdout.fileno()), "rb") as stdout:
-            for line in stdout:
-                self.lines.put(line)
-        self.lines.put(None)
-
-    def write(self, data):
-        view = memoryview(data)
-        while view:
-            view = view[self.process.stdin.write(view):]
-
-    def send(self, message):
-        self.write(json.dumps(message).encode() + b"\n")
+class Dialogue(Inbox):
+    """Requests and answers in turn. Of the transport: send(message), and message_of(item)."""
 
     def read(self, timeout=5):
-        """The next message (a list for a batch); None at the end of output."""
-        try:
-            line = self.lines.get(timeout=seconds(timeout))
-        except queue.Empty:
-            raise Failure(f"no line for {seconds(timeout)} s; before: {show(self.seen)}") from None
-        if line is None:
+        """The next message (a list for a batch); None at the end."""
+        item = self.take(timeout)
+        if item is None:
             return None
-        check(line.endswith(b"\n"), f"an incomplete line: {show(line)}")
-        try:
-            message = json.loads(line)
-        except ValueError:
-            raise Failure(f"not JSON on standard output: {show(line)}") from None
+        message = self.message_of(item)
         for one in message if isinstance(message, list) else [message]:
             verify_message(one)
         self.seen.append(message)
         return message
-
-    def quiet(self, timeout=0.3):
-        with contextlib.suppress(queue.Empty):
-            line = self.lines.get(timeout=seconds(timeout))
-            raise Failure(f"unexpected on standard output: {show(line)}")
 
     def answer(self, request_id, timeout=10):
         """Reads up to the response with that id; the notifications before it come along."""
@@ -493,14 +473,40 @@ class Stdio(Server):
         self.send(message)
         return self.answer(message["id"])
 
-    def call(self, tool, arguments=None, **more):
-        return self.modern("tools/call", {"name": tool, "arguments": arguments or {}}, **more)
-
     def initialize(self, version=LEGACY, ready=True, caps=None):
         reply = self.request("initialize", initialize_params(version, caps))
         if ready:
             self.notify("notifications/initialized")
         return reply
+
+
+# ---- MCP over stdio ------------------------------------------------------------------------------
+
+
+class Stdio(Server, Dialogue):
+    """A server on a pair of pipes. Every line that it prints must be a message."""
+
+    def __init__(self, *options, program="everything-server"):
+        super().__init__(*options, stdio=True, program=program)
+        self.collect(os.fdopen(os.dup(self.process.stdout.fileno()), "rb"))
+
+    def message_of(self, line):
+        check(line.endswith(b"\n"), f"an incomplete line: {show(line)}")
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise Failure(f"not JSON on standard output: {show(line)}") from None
+
+    def write(self, data):
+        view = memoryview(data)
+        while view:
+            view = view[self.process.stdin.write(view):]
+
+    def send(self, message):
+        self.write(json.dumps(message).encode() + b"\n")
+
+    def call(self, tool, arguments=None, **more):
+        return self.modern("tools/call", {"name": tool, "arguments": arguments or {}}, **more)
 
     def end_input(self):
         self.process.stdin.close()
@@ -524,7 +530,7 @@ class Stdio(Server):
 # ---- MCP over the old HTTP+SSE -------------------------------------------------------------------
 
 
-class Sse:
+class Sse(Dialogue):
     """A client of the old transport: a stream of events, and a POST of its own for each message.
     With a version it is initialized."""
 
@@ -539,19 +545,15 @@ class Sse:
         first = next(events)
         equal(first.name, "endpoint", "the first event")
         self.endpoint = first.data
-        self.messages = queue.Queue()
-        self.seen = []
         self.connection.socket.settimeout(None)
-        threading.Thread(target=self._collect, args=[events], daemon=True).start()
+        self.collect(events)
         if version:
             self.info = self.initialize(version, ready, caps).result
             self.version = self.info["protocolVersion"]
 
-    def _collect(self, events):
-        with contextlib.suppress(OSError, EOFError, ValueError):
-            for event in events:
-                self.messages.put(event)
-        self.messages.put(None)
+    def message_of(self, event):
+        equal((event.name, event.id), ("message", None), "name and id of an event")
+        return event.json()
 
     def post(self, message, headers=None, path=None):
         with Connection(self.port) as connection:
@@ -561,32 +563,6 @@ class Sse:
     def send(self, message):
         reply = self.post(message)
         equal((reply.status, reply.body), (202, b""), "answer to the POST")
-
-    def read(self, timeout=5):
-        """The next message (a list for a batch); None at the end of the stream."""
-        try:
-            event = self.messages.get(timeout=seconds(timeout))
-        except queue.Empty:
-            raise Failure(f"no event for {seconds(timeout)} s; before: {show(self.seen)}") from None
-        if event is None:
-            return None
-        equal((event.name, event.id), ("message", None), "name and id of an event")
-        message = event.json()
-        for one in message if isinstance(message, list) else [message]:
-            verify_message(one)
-        self.seen.append(message)
-        return message
-
-    def quiet(self, timeout=0.3):
-        with contextlib.suppress(queue.Empty):
-            event = self.messages.get(timeout=seconds(timeout))
-            raise Failure(f"unexpected on the stream: {show(event)}")
-
-    answer = Stdio.answer
-    request = Stdio.request
-    notify = Stdio.notify
-    modern = Stdio.modern
-    initialize = Stdio.initialize
 
     def call(self, tool, arguments=None, **more):
         return self.request("tools/call", {"name": tool, "arguments": arguments or {}}, **more)
