@@ -154,8 +154,7 @@ void owl_arena_free(struct owl_arena *a)
     }
 }
 
-/* Charges @p n more bytes against the cap. */
-static bool charge(struct owl_arena *a, size_t n)
+bool owl_arena_charge(struct owl_arena *a, size_t n)
 {
     if (OWL_UNLIKELY(n > a->cap - a->used)) {
         a->over = true;
@@ -167,7 +166,7 @@ static bool charge(struct owl_arena *a, size_t n)
 
 static void *alloc_big(struct owl_arena *a, size_t n)
 {
-    if (!charge(a, n))
+    if (!owl_arena_charge(a, n))
         return NULL;
     struct big *b = n < SIZE_MAX - sizeof *b ? owl_malloc(sizeof *b + n) : NULL;
     if (!b) {
@@ -185,7 +184,7 @@ static void *realloc_big(struct owl_arena *a, void *p, size_t n)
     if (n <= b->n)
         return p;
     size_t more = n - b->n;
-    if (!charge(a, more))
+    if (!owl_arena_charge(a, more))
         return NULL;
     struct big *moved = n < SIZE_MAX - sizeof *b ? owl_realloc(b, sizeof *b + n) : NULL;
     if (!moved) {
@@ -217,7 +216,7 @@ void *owl_arena_alloc(struct owl_arena *a, size_t n)
     if (OWL_UNLIKELY(n > SMALL))
         return alloc_big(a, n);
     n = round_up(n);
-    if (!charge(a, n))
+    if (!owl_arena_charge(a, n))
         return NULL;
     if ((size_t)(a->end - a->at) < n && !next_chunk(a)) {
         a->used -= n;

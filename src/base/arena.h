@@ -25,6 +25,9 @@ OWL_NODISCARD char *owl_arena_dup(struct owl_arena *a, owl_str s);
 /* Runs fn(data) when the arena is freed, newest first. Non-zero without memory (fn is not run). */
 OWL_NODISCARD int owl_arena_cleanup(struct owl_arena *a, void (*fn)(void *), void *data);
 
+/* Counts @p n bytes that live elsewhere, but as long as the arena, against the cap. False: they
+ * do not fit, and are not counted. */
+OWL_NODISCARD bool owl_arena_charge(struct owl_arena *a, size_t n);
 bool owl_arena_over(const struct owl_arena *a);
 size_t owl_arena_used(const struct owl_arena *a);
 

@@ -15,6 +15,7 @@
 #include <pcre2.h>
 
 enum { PATTERN_MAX = 64 * 1024 };
+enum { STEPS_A_BYTE = 16 }; /* of a long text that no honest pattern exceeds */
 
 #define SPACES \
     "\\t\\n\\x0b\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
@@ -429,6 +430,14 @@ static int compile(owl_str text, pcre2_code **ret, owl_error *reterr)
     return owl_fail(reterr, OWL_EINVAL, "not a regular expression: %s", message);
 }
 
+static size_t size_of(const pcre2_code *code)
+{
+    size_t plain = 0, jit = 0;
+    OWL_IGNORE(pcre2_pattern_info(code, PCRE2_INFO_SIZE, &plain)); /* cannot fail */
+    OWL_IGNORE(pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &jit));
+    return plain + jit;
+}
+
 int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex **ret,
                   owl_error *reterr)
 {
@@ -451,9 +460,9 @@ int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex *
     owl_buf_done(&t.out);
     if (rc)
         return rc;
-    if (owl_arena_cleanup(a, free_code, code)) {
+    if (!owl_arena_charge(a, size_of(code)) || owl_arena_cleanup(a, free_code, code)) {
         pcre2_code_free(code);
-        return owl_fail(reterr, OWL_ENOMEM, NULL);
+        return owl_fail(reterr, owl_arena_over(a) ? OWL_ELIMIT : OWL_ENOMEM, NULL);
     }
     re->code = code;
     *ret = re;
@@ -483,8 +492,6 @@ static int prepare(struct owl_matcher *m)
         owl_matcher_done(m);
         return -OWL_ENOMEM;
     }
-    pcre2_set_match_limit(m->context, m->max_match);
-    pcre2_set_depth_limit(m->context, m->max_match);
     pcre2_set_heap_limit(m->context, 16 * 1024);
     return 0;
 }
@@ -500,8 +507,13 @@ int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str 
 {
     if (!m->data && prepare(m))
         return -OWL_ENOMEM;
-    int rc = pcre2_match(re->code, (PCRE2_SPTR)s.p, s.n, 0, PCRE2_NO_UTF_CHECK, m->data,
-                         m->context);
+    uint64_t most = m->max_match + (uint64_t)s.n * STEPS_A_BYTE;
+    pcre2_set_match_limit(m->context, most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
+    PCRE2_SPTR text = (PCRE2_SPTR)s.p;
+    uint32_t options = PCRE2_NO_UTF_CHECK;
+    int rc = pcre2_match(re->code, text, s.n, 0, options, m->data, m->context);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* compiled code has a small stack; there is a slow way */
+        rc = pcre2_match(re->code, text, s.n, 0, options | PCRE2_NO_JIT, m->data, m->context);
     if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH) {
         *ret_found = rc >= 0;
         return 0;

@@ -18,7 +18,7 @@ OWL_NODISCARD int owl_regex_new(struct owl_arena *a, owl_str pattern, const stru
 /* What searching needs; zero it, then use it for any number of searches in turn. */
 struct owl_matcher {
     void *data, *context;
-    uint32_t max_match; /* backtracking of one search */
+    uint32_t max_match; /* backtracking of one search, beyond what goes with its length */
 };
 void owl_matcher_done(struct owl_matcher *m);
 

@@ -26,9 +26,9 @@ struct owl_schema_options {
     enum owl_schema_draft draft; /* of documents without "$schema" */
     bool assert_format;          /* "format" is an assertion; otherwise it says nothing */
     size_t max_memory;           /* of the compiled schema; default 16 MiB */
-    uint64_t max_work;           /* steps of one validation; default 10,000,000 */
+    uint64_t max_work;           /* steps of one validation, or of compiling; default 10,000,000 */
     uint32_t max_depth;          /* schemas within schemas while validating; default 4,096 */
-    uint32_t max_match;          /* backtracking of one pattern; default 100,000 */
+    uint32_t max_match;          /* backtracking of a pattern, and 16 a byte; default 100,000 */
 };
 
 /* ---- registry --------------------------------------------------------------------------- */

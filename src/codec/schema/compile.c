@@ -490,7 +490,7 @@ int owl_schema_compile(owl_str text, const struct owl_schema_options *options,
     s->max_work = o.max_work ? o.max_work : WORK_DEFAULT;
     s->max_depth = o.max_depth ? o.max_depth : DEPTH_DEFAULT;
     s->max_match = o.max_match ? o.max_match : MATCH_DEFAULT;
-    struct owl_compiler c = {.a = a, .s = s, .options = &o, .reterr = reterr};
+    struct owl_compiler c = {.a = a, .s = s, .options = &o, .work = s->max_work, .reterr = reterr};
     rc = build_all(&c, text);
     if (rc) {
         owl_arena_free(a);

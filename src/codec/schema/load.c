@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "codec/scan.h"
+#include "codec/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,12 +30,11 @@ const struct owl_keyword owl_keywords[OWL_KW__N] = {
 int owl_keyword__find(const struct owl_tree *t, uint32_t key, struct owl_dialect d)
 {
     owl_str s = owl_tree_text(t, key);
-    char decoded[32];
-    if (t->nodes[key].escaped || s.n >= sizeof decoded)
-        return -1; /* keywords are short and plain; who escapes them means something else */
+    char decoded[160]; /* the longest keyword, every letter of it escaped */
+    if (s.n >= sizeof decoded)
+        return -1;
     int low = 0, high = OWL_KW__N - 1;
-    memcpy(decoded, s.p, s.n);
-    decoded[s.n] = '\0';
+    decoded[owl_text__decode(s, decoded)] = '\0';
     while (low <= high) {
         int middle = (low + high) / 2;
         int order = strcmp(decoded, owl_keywords[middle].name);
@@ -76,6 +75,17 @@ int owl_compiler__fail(struct owl_compiler *c, const struct owl_doc *d, uint32_t
     int rc = owl_fail(c->reterr, OWL_EINVAL, "schema #%.*s: %s", n, b.p ? b.p : "", text);
     owl_buf_done(&b);
     return rc;
+}
+
+/* What a hostile schema could make quadratic is paid for: looking names up in lists. */
+static int spend(struct owl_compiler *c, uint64_t steps)
+{
+    if (steps > c->work)
+        return owl_fail(c->reterr, OWL_ELIMIT,
+                        "the schema takes too many steps to compile: it has too many "
+                        "references, $ids or anchors");
+    c->work -= steps;
+    return 0;
 }
 
 /* ---- dialects ------------------------------------------------------------------------------- */
@@ -191,29 +201,38 @@ static int add_anchor(struct owl_compiler *c, struct owl_resource *r, owl_str na
     struct owl_anchor *a = owl_arena_zalloc(c->a, sizeof *a);
     if (!a)
         return owl_compiler__no_memory(c);
-    for (struct owl_anchor *other = r->anchors; other; other = other->next) {
+    uint64_t steps = 0;
+    for (struct owl_anchor *other = r->anchors; other; other = other->next, steps++) {
         if (owl_str_eq(other->name, name) && other->node != node)
             return owl_compiler__fail(c, r->doc, node, "the anchor \"%.*s\" is there twice",
                                       (int)(name.n < 60 ? name.n : 60), name.p);
     }
+    int rc = spend(c, steps);
+    if (rc)
+        return rc;
     *a = (struct owl_anchor){.name = name, .node = node, .dynamic = dynamic, .next = r->anchors};
     r->anchors = a;
     return 0;
 }
 
-static struct owl_resource *find_resource(const struct owl_compiler *c, owl_str uri)
+/* The resource of a URI, or NULL. */
+static int find_resource(struct owl_compiler *c, owl_str uri, struct owl_resource **ret)
 {
-    for (struct owl_resource *r = c->s->resources; r; r = r->next) {
-        if (owl_str_eq(r->uri, uri))
-            return r;
-    }
-    return NULL;
+    uint64_t steps = 0;
+    struct owl_resource *r = c->s->resources;
+    for (; r && !owl_str_eq(r->uri, uri); r = r->next)
+        steps++;
+    *ret = r;
+    return spend(c, steps);
 }
 
 static int add_resource(struct owl_compiler *c, struct owl_doc *d, uint32_t node, owl_str uri,
                         struct owl_resource **ret)
 {
-    struct owl_resource *old = find_resource(c, uri);
+    struct owl_resource *old;
+    int rc = find_resource(c, uri, &old);
+    if (rc)
+        return rc;
     if (old && old->doc == d && old->node != node)
         return owl_compiler__fail(c, d, node, "the $id \"%.*s\" is there twice",
                                   (int)(uri.n < 100 ? uri.n : 100), uri.p);
@@ -342,7 +361,7 @@ static void note_schemas(struct owl_doc *d, uint32_t value, unsigned where, stru
  * behind their parents in the tree, so one pass in its order meets them all. */
 static int look_through(struct owl_compiler *c, struct owl_doc *d, uint32_t root)
 {
-    int rc = 0;
+    int rc = spend(c, d->tree.nodes[root].next - root);
     for (uint32_t i = root; i < d->tree.nodes[root].next && rc == 0; i++) {
         struct owl_resource *r = d->resource_of[i];
         if (!r || d->tree.nodes[i].kind != OWL_NODE_OBJECT)
@@ -411,7 +430,9 @@ int owl_compiler__load(struct owl_compiler *c, owl_str uri, owl_str text, struct
 /* The document of a URI: one that is loaded, whatever its $id, or one that can be. */
 static int find_document(struct owl_compiler *c, owl_str uri, struct owl_resource **ret)
 {
-    *ret = find_resource(c, uri);
+    int rc = find_resource(c, uri, ret);
+    if (rc)
+        return rc;
     for (struct owl_doc *d = c->s->docs; d && !*ret; d = d->next) {
         if (owl_str_eq(d->uri, uri))
             *ret = d->resource_of[0];
@@ -422,7 +443,7 @@ static int find_document(struct owl_compiler *c, owl_str uri, struct owl_resourc
     if (!text.p)
         return 0;
     struct owl_doc *d = NULL;
-    int rc = owl_compiler__load(c, uri, text, &d);
+    rc = owl_compiler__load(c, uri, text, &d);
     if (rc == 0 && d)
         *ret = d->resource_of[0];
     return rc;
@@ -507,19 +528,24 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
     fragment = percent_decoded(fragment, decoded);
     if (fragment.n > 0 && fragment.p[0] == '/') {
         /* The pointer counts from the resource, which may stand within its document. */
-        uint32_t node = owl_tree__find(&r->doc->tree, r->node, fragment);
+        uint64_t steps = 0;
+        uint32_t node = owl_tree__find(&r->doc->tree, r->node, fragment, &steps);
+        rc = spend(c, steps);
+        if (rc)
+            return rc;
         if (node == UINT32_MAX)
             return dangling(c, uri);
         ret->node = node;
         return adopt(c, r->doc, node);
     }
-    for (const struct owl_anchor *a = r->anchors; a; a = a->next) {
+    uint64_t steps = 0;
+    for (const struct owl_anchor *a = r->anchors; a; a = a->next, steps++) {
         if (owl_str_eq(a->name, fragment)) {
             ret->node = a->node;
             ret->anchor = a;
             if (a->dynamic) /* it may stand beside a plain anchor of that name */
-                return 0;
+                break;
         }
     }
-    return ret->anchor ? 0 : dangling(c, uri);
+    return ret->anchor ? spend(c, steps) : dangling(c, uri);
 }

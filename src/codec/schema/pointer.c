@@ -72,7 +72,7 @@ static uint32_t element(const struct owl_tree *t, uint32_t array, owl_str token)
     return c;
 }
 
-uint32_t owl_tree__find(const struct owl_tree *t, uint32_t at, owl_str pointer)
+uint32_t owl_tree__find(const struct owl_tree *t, uint32_t at, owl_str pointer, uint64_t *steps)
 {
     owl_str token;
     if (pointer.n == 0)
@@ -89,6 +89,7 @@ uint32_t owl_tree__find(const struct owl_tree *t, uint32_t at, owl_str pointer)
         if (!unescape(name, &n))
             return UINT32_MAX;
         token = (owl_str){name, n};
+        *steps += t->nodes[at].count;
         at = t->nodes[at].kind == OWL_NODE_ARRAY ? element(t, at, token)
                                                  : owl_tree_get(t, at, token);
         if (at == 0)

@@ -261,8 +261,9 @@ struct owl_schema {
 /* Appends the JSON Pointer of a node. */
 struct owl_buf;
 void owl_tree__pointer(const struct owl_tree *t, uint32_t node, struct owl_buf *b);
-/* The node that a JSON Pointer names, counted from node @p at, or UINT32_MAX. */
-uint32_t owl_tree__find(const struct owl_tree *t, uint32_t at, owl_str pointer);
+/* The node that a JSON Pointer names, counted from node @p at, or UINT32_MAX. *@p steps grows by
+ * what it took. */
+uint32_t owl_tree__find(const struct owl_tree *t, uint32_t at, owl_str pointer, uint64_t *steps);
 
 /* The text of a registered document or metaschema by its URI (without fragment), or {NULL,0}. */
 owl_str owl_schema__document(const struct owl_schema_registry *r, owl_str uri);
@@ -276,6 +277,7 @@ struct owl_compiler {
     const struct owl_schema_options *options;
     struct owl_unit *first, *last; /* the queue */
     bool dynamic;                  /* a dynamic reference was met */
+    uint64_t work;                 /* steps that are left */
     owl_error *reterr;
 };
 

@@ -74,6 +74,36 @@ TEST(what_is_no_expression_is_refused, "")
     assert_true(owl_regex_valid(OWL_STR("^(a|b)*$")));
 }
 
+TEST(long_texts_are_searched_to_their_end, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_matcher m = {.max_match = 1000};
+    const struct owl_regex *re = NULL;
+    bool found = false;
+    char *text = malloc(60001);
+    assert_non_null(text);
+    for (int i = 0; i < 10000; i++)
+        memcpy(text + 6 * i, "words ", 6);
+    assert_int_equal(owl_regex_new(a, OWL_STR("^([a-z]+ )*$"), &re, NULL), 0);
+    assert_int_equal(owl_regex_search(re, &m, (owl_str){text, 60000}, &found), 0);
+    assert_true(found);
+    text[60000] = '!';
+    assert_int_equal(owl_regex_search(re, &m, (owl_str){text, 60001}, &found), 0);
+    assert_false(found);
+    free(text);
+    owl_matcher_done(&m);
+    owl_arena_free(a);
+}
+
+TEST(an_expression_counts_against_its_arena, "")
+{
+    struct owl_arena *a = owl_arena_new(4096);
+    const struct owl_regex *re = NULL;
+    assert_int_equal(owl_regex_new(a, OWL_STR("a"), &re, NULL), 0);
+    assert_int_equal(owl_regex_new(a, OWL_STR("(abcdefghij){200}"), &re, NULL), -OWL_ELIMIT);
+    owl_arena_free(a);
+}
+
 TEST(searching_ends, "")
 {
     struct owl_arena *a = owl_arena_new(0);

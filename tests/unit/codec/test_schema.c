@@ -292,6 +292,45 @@ TEST(bombs_run_out_of_steps, "")
                    "a pattern takes too many steps");
 }
 
+/* A schema of @p n definitions, each printed from @p fmt and its number. */
+static int compile_many(const char *fmt, int n, owl_error *reterr)
+{
+    struct owl_buf b;
+    struct owl_schema *s = NULL;
+    owl_buf_init(&b, 4 << 20);
+    owl_buf_putz(&b, "{\"$ref\":\"#/$defs/d0\",\"$defs\":{");
+    for (int i = 0; i < n; i++) {
+        char one[128];
+        snprintf(one, sizeof one, fmt, i + 1 < n ? i + 1 : 0);
+        owl_buf_printf(&b, "%s\"d%d\":%s", i ? "," : "", i, one);
+    }
+    owl_buf_putz(&b, "}}");
+    int rc = owl_schema_compile(owl_buf_str(&b), NULL, &s, reterr);
+    owl_buf_done(&b);
+    if (rc == 0)
+        owl_schema_free(s);
+    return rc;
+}
+
+TEST(lists_that_would_make_compiling_slow_are_paid_for, "")
+{
+    static const char *const kinds[] = {"{\"$id\":\"x:%d\"}", "{\"$anchor\":\"a%d\"}",
+                                        "{\"$ref\":\"#/$defs/d%d\"}"};
+    for (size_t i = 0; i < OWL_COUNT(kinds); i++) {
+        owl_error err = {0};
+        assert_int_equal(compile_many(kinds[i], 2000, &err), 0);
+        assert_int_equal(compile_many(kinds[i], 20000, &err), -OWL_ELIMIT);
+        assert_non_null(strstr(err.message, "too many steps to compile"));
+    }
+}
+
+TEST(a_keyword_may_be_escaped_like_any_key, "")
+{
+    assert_false(valid("{\"t\\u0079pe\":\"string\"}", "1"));
+    assert_false(valid("{\"pr\\u006fperties\":{\"a\":false}}", "{\"a\":1}"));
+    assert_false(valid("{\"\\u0024ref\":\"#/$defs/a\",\"$defs\":{\"a\":false}}", "1"));
+}
+
 TEST(a_program_has_a_size, "")
 {
     struct owl_schema_options o = {.max_memory = 1500};
