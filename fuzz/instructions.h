@@ -283,6 +283,7 @@ static void do_quit(struct line *l)
     struct peer *p = l->peer;
     if (!p->http) {
         stopping = true;
+        expect(p, 0, owl_buf_str(&unended), NULL); /* the end of input ends its last line */
         shutdown(p->fd, SHUT_WR);
     } else if (digit(l) == 1) {
         shutdown(p->fd, SHUT_WR);

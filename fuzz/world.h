@@ -166,7 +166,7 @@ static void world_close(void (*read_all)(void))
         if (!alive || world_ready())
             continue;
         if (world.server->host.runtime->stopping) /* a thread of the runtime's own closes it */
-            OWL_ASSERT(poll(&p, 1, 5000) == 1);
+            OWL_ASSERT(poll(&p, 1, 60000) == 1);
         else
             clock_wait(50);
     }
