@@ -44,6 +44,7 @@ struct scan {
     owl_error *err;
     int rc;
     unsigned depth, max_depth;
+    bool repeats;     /* equal keys are none of its business */
     struct key *keys; /* inline_keys, or on the heap */
     size_t nkeys, cap;
     struct owl_tape *tape; /* NULL: nothing is recorded */
@@ -246,8 +247,11 @@ static bool grow_keys(struct scan *s)
     return true;
 }
 
-static const char *duplicate(struct scan *s, const struct key *k)
+/* Whether that is allowed. */
+static bool duplicate(struct scan *s, const struct key *k)
 {
+    if (s->repeats)
+        return true;
     char what[120];
     const char *p = s->start + k->at;
     int n = k->n < 64 ? (int)k->n : 64;
@@ -278,8 +282,9 @@ static inline bool add_key(struct scan *s, const char *from, const char *to, boo
     l->escaped |= escaped;
     uint64_t bit = UINT64_C(1) << (k.tag & 63);
     size_t members = s->nkeys - l->base;
-    if (OWL_UNLIKELY(l->filter & bit) && members < SMALL_OBJECT && !is_new(s, l, &k))
-        return duplicate(s, &k);
+    if (OWL_UNLIKELY(l->filter & bit) && members < SMALL_OBJECT && !is_new(s, l, &k) &&
+        !duplicate(s, &k))
+        return false;
     if (OWL_UNLIKELY(members >= MAX_MEMBERS))
         return fail(s, OWL_ELIMIT, from, "an object has more than 100000 members");
     l->filter |= bit;
@@ -479,12 +484,8 @@ static const char *scan_text(struct scan *s, const char *p)
     return p == s->end ? p : unexpected(s, p, "the end of the text");
 }
 
-int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr)
-{
-    return owl_json_scan_tape(text, max_depth, NULL, reterr);
-}
-
-int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape, owl_error *reterr)
+static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape *tape,
+                 owl_error *reterr)
 {
     if (text.n > UINT32_MAX)
         return owl_fail(reterr, OWL_ELIMIT, "the text is larger than 4 GiB");
@@ -497,6 +498,7 @@ int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape, 
     s.rc = 0;
     s.depth = 0;
     s.max_depth = max_depth < OWL_JSON_DEPTH ? max_depth : OWL_JSON_DEPTH;
+    s.repeats = repeats;
     s.keys = s.inline_keys;
     s.nkeys = 0;
     s.cap = KEYS_INLINE;
@@ -514,4 +516,19 @@ int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape, 
     if (s.keys != s.inline_keys)
         owl_free(s.keys);
     return s.rc;
+}
+
+int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr)
+{
+    return prove(text, max_depth, false, NULL, reterr);
+}
+
+int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape, owl_error *reterr)
+{
+    return prove(text, max_depth, false, tape, reterr);
+}
+
+int owl_json_scan_repeats(owl_str text, unsigned max_depth, owl_error *reterr)
+{
+    return prove(text, max_depth, true, NULL, reterr);
 }

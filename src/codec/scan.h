@@ -25,6 +25,8 @@ struct owl_span {
  * members). No heap for ordinary input; objects of more than 32 members or with escaped keys use
  * a temporary table (OWL_ENOMEM). O(n). */
 OWL_NODISCARD int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr);
+/* The same, but keys may repeat: for a reader that says of each where it was written. */
+OWL_NODISCARD int owl_json_scan_repeats(owl_str text, unsigned max_depth, owl_error *reterr);
 
 /* Where the members of the outer three levels of objects are, in the order of the text: what a
  * router of messages looks at, found while the text is proved instead of by walking it again. */
