@@ -222,9 +222,10 @@ static owl_str shown(struct owl_arena *a, const char *fmt, va_list args)
     return copy ? (owl_str){copy, length} : (owl_str){NULL, 0};
 }
 
+static OWL_THREAD_LOCAL struct owl_fault nowhere; /* of those that are not kept */
+
 static struct owl_fault *add(struct owl_faults *f, struct owl_mark at)
 {
-    static OWL_THREAD_LOCAL struct owl_fault nowhere;
     if (f->n < OWL_FAULTS && f->n == f->cap) {
         size_t cap = f->cap ? f->cap * 2 : 8;
         struct owl_fault *list = owl_arena_realloc(f->arena, f->list, f->cap * sizeof *list,
@@ -245,6 +246,8 @@ struct owl_fault *owl_fault_add(struct owl_faults *f, struct owl_mark at, const 
 {
     struct owl_fault *fault = add(f, at);
     f->errors++;
+    if (fault == &nowhere)
+        return fault;
     va_list args;
     va_start(args, fmt);
     fault->what = shown(f->arena, fmt, args);
@@ -256,6 +259,8 @@ struct owl_fault *owl_warning_add(struct owl_faults *f, struct owl_mark at, cons
 {
     struct owl_fault *fault = add(f, at);
     fault->warning = true;
+    if (fault == &nowhere)
+        return fault;
     va_list args;
     va_start(args, fmt);
     fault->what = shown(f->arena, fmt, args);
@@ -265,6 +270,8 @@ struct owl_fault *owl_warning_add(struct owl_faults *f, struct owl_mark at, cons
 
 void owl_fault_hint(struct owl_faults *f, struct owl_fault *fault, const char *fmt, ...)
 {
+    if (fault == &nowhere)
+        return;
     va_list args;
     va_start(args, fmt);
     fault->hint = shown(f->arena, fmt, args);
