@@ -262,36 +262,51 @@ static int make_scalar(struct yaml *y, const yaml_event_t *e, struct owl_value *
     return add_anchor(y, e->data.scalar.anchor, *ret, &unused);
 }
 
+/* Whether a scalar can be a key; says why not. Its value is made only if an anchor or a tag wants
+ * it. */
+static int judge_key(struct yaml *y, const yaml_event_t *e, owl_str text, bool *ret)
+{
+    bool plain = scalar_tag(e) == OWL_TAG_NONE;
+    bool null = plain && owl_yaml__is_null(text);
+    *ret = false;
+    if (e->data.scalar.anchor || e->data.scalar.tag) {
+        struct owl_value *v;
+        int rc = make_scalar(y, e, &v);
+        if (rc || !v)
+            return rc;
+        null = v->kind == OWL_NODE_NULL;
+    }
+    if (null)
+        fault(y, mark_of(y, e), "a key must not be null",
+              "write a key, in quotes if it is meant so");
+    else if (plain && owl_str_is(text, "<<"))
+        fault(y, mark_of(y, e), "the merge key << is not of YAML 1.2",
+              "write the keys out, or use an include")
+            ->width = 2;
+    else
+        *ret = true;
+    return 0;
+}
+
 static int on_key(struct yaml *y, const yaml_event_t *e)
 {
     struct frame *f = &y->frames[y->depth - 1];
-    struct owl_value *v;
-    int rc = make_scalar(y, e, &v);
+    owl_str text = {(const char *)e->data.scalar.value, e->data.scalar.length};
+    bool good;
+    int rc = judge_key(y, e, text, &good);
     if (rc)
         return rc;
-    struct owl_mark at = mark_of(y, e);
-    bool plain = scalar_tag(e) == OWL_TAG_NONE;
-    owl_str text = {(const char *)e->data.scalar.value, e->data.scalar.length};
-    leave_out(y); /* unless it proves good */
-    if (!v)
+    f->keyed = true;
+    f->drop = !good;
+    if (!good)
         return 0;
-    if (v->kind == OWL_NODE_NULL) {
-        fault(y, at, "a key must not be null", "write a key, in quotes if it is meant so");
-        return 0;
-    }
-    if (plain && owl_str_is(text, "<<")) {
-        fault(y, at, "the merge key << is not of YAML 1.2", "write the keys out, or use an include")
-            ->width = 2;
-        return 0;
-    }
-    const char *key = owl_arena_dup(y->r->arena, text);
-    if (!key)
+    f->key = (owl_str){owl_arena_dup(y->r->arena, text), text.n};
+    f->key_at = mark_of(y, e);
+    if (!f->key.p)
         return -OWL_ENOMEM;
-    f->key = (owl_str){key, text.n};
-    f->key_at = at;
     const struct owl_value *first = owl_members_get(&f->members, f->v, f->key);
     if (first)
-        owl_reader__twice(y->r, f->key, at, first->key_at);
+        owl_reader__twice(y->r, f->key, f->key_at, first->key_at);
     f->drop = first != NULL;
     return 0;
 }

@@ -4,7 +4,18 @@
  * What is not a number, a boolean or null is a string: "no", 1_000, 12:30 and 2024-01-01 are. */
 #include "codec/yaml_parts.h"
 
-enum class { STRING, NOTHING, NO, YES, INTEGER, OCTAL, HEXADECIMAL, FLOAT, INFINITE, NOT_A_NUMBER };
+enum meaning {
+    STRING,
+    NOTHING,
+    NO,
+    YES,
+    INTEGER,
+    OCTAL,
+    HEXADECIMAL,
+    FLOAT,
+    INFINITE,
+    NOT_A_NUMBER
+};
 
 static bool one_of(owl_str text, const char *a, const char *b, const char *c)
 {
@@ -59,18 +70,27 @@ static bool read_decimal(owl_str s, struct decimal *ret)
     return at == s.n;
 }
 
-static enum class class_of(owl_str s) {
-    if (owl_yaml__is_null(s)) return NOTHING; if (one_of(s, "true", "True", "TRUE")) return YES;
-    if (one_of(s, "false", "False", "FALSE")) return NO;
-    if (s.n > 2 && s.p[0] == '0' && s.p[1] == 'o' &&
-        run_of(s, 2, "01234567") == s.n - 2) return OCTAL;
+static enum meaning meaning_of(owl_str s)
+{
+    if (owl_yaml__is_null(s))
+        return NOTHING;
+    if (one_of(s, "true", "True", "TRUE"))
+        return YES;
+    if (one_of(s, "false", "False", "FALSE"))
+        return NO;
+    if (s.n > 2 && s.p[0] == '0' && s.p[1] == 'o' && run_of(s, 2, "01234567") == s.n - 2)
+        return OCTAL;
     if (s.n > 2 && s.p[0] == '0' && s.p[1] == 'x' &&
-        run_of(s, 2, "0123456789abcdefABCDEF") == s.n - 2) return HEXADECIMAL;
-    if (one_of(s, ".nan", ".NaN", ".NAN")) return NOT_A_NUMBER;
+        run_of(s, 2, "0123456789abcdefABCDEF") == s.n - 2)
+        return HEXADECIMAL;
+    if (one_of(s, ".nan", ".NaN", ".NAN"))
+        return NOT_A_NUMBER;
     size_t sign = s.p[0] == '-' || s.p[0] == '+';
-    if (one_of((owl_str){s.p + sign, s.n - sign}, ".inf", ".Inf", ".INF")) return INFINITE;
+    if (one_of((owl_str){s.p + sign, s.n - sign}, ".inf", ".Inf", ".INF"))
+        return INFINITE;
     struct decimal d;
-    if (!read_decimal(s, &d)) return STRING;
+    if (!read_decimal(s, &d))
+        return STRING;
     return d.point || d.exponent ? FLOAT : INTEGER;
 }
 
@@ -110,16 +130,15 @@ static int put_power_of_two(struct owl_buf *b, owl_str s, unsigned bits)
     return 0;
 }
 
-static bool fits(enum owl_yaml__tag tag, enum class class)
+static bool fits(enum owl_yaml__tag tag, enum meaning m)
 {
     switch (tag) {
     case OWL_TAG_NONE:
     case OWL_TAG_STR: return true;
-    case OWL_TAG_INT: return class == INTEGER || class == OCTAL || class == HEXADECIMAL;
-    case OWL_TAG_FLOAT:
-        return class == INTEGER || class == FLOAT || class == INFINITE || class == NOT_A_NUMBER;
-    case OWL_TAG_BOOL: return class == YES || class == NO;
-    case OWL_TAG_NULL: return class == NOTHING;
+    case OWL_TAG_INT: return m == INTEGER || m == OCTAL || m == HEXADECIMAL;
+    case OWL_TAG_FLOAT: return m == INTEGER || m == FLOAT || m == INFINITE || m == NOT_A_NUMBER;
+    case OWL_TAG_BOOL: return m == YES || m == NO;
+    case OWL_TAG_NULL: return m == NOTHING;
     case OWL_TAG_MAP:
     case OWL_TAG_SEQ:
     case OWL_TAG_UNKNOWN: break;
@@ -127,37 +146,43 @@ static bool fits(enum owl_yaml__tag tag, enum class class)
     return false;
 }
 
+/* The text of a number. */
+static int put_number(struct owl_buf *b, owl_str text, enum meaning m)
+{
+    switch (m) {
+    case OCTAL: return put_power_of_two(b, text, 3);
+    case HEXADECIMAL: return put_power_of_two(b, text, 4);
+    case INFINITE: owl_buf_putz(b, text.p[0] == '-' ? "-inf" : "inf"); return 0;
+    case NOT_A_NUMBER: owl_buf_putz(b, "nan"); return 0;
+    default: put_decimal(b, text); return 0;
+    }
+}
+
 int owl_yaml__scalar(struct owl_arena *a, owl_str text, enum owl_yaml__tag tag, struct owl_value *v)
 {
-    static const enum owl_node_kind kinds[] = {
-        [STRING] = OWL_NODE_STRING,      [NOTHING] = OWL_NODE_NULL,
-        [NO] = OWL_NODE_FALSE,           [YES] = OWL_NODE_TRUE,
-        [INTEGER] = OWL_NODE_NUMBER,     [OCTAL] = OWL_NODE_NUMBER,
-        [HEXADECIMAL] = OWL_NODE_NUMBER, [FLOAT] = OWL_NODE_NUMBER,
-        [INFINITE] = OWL_NODE_NUMBER,    [NOT_A_NUMBER] = OWL_NODE_NUMBER,
+    static const uint8_t kinds[] = {
+        [STRING] = OWL_NODE_STRING,
+        [NOTHING] = OWL_NODE_NULL,
+        [NO] = OWL_NODE_FALSE,
+        [YES] = OWL_NODE_TRUE,
     };
-    enum class class = tag == OWL_TAG_STR ? STRING : class_of(text);
-    if (!fits(tag, class))
+    enum meaning m = tag == OWL_TAG_STR ? STRING : meaning_of(text);
+    if (!fits(tag, m))
         return -OWL_EPARSE;
-    v->kind = (uint8_t)kinds[class];
+    v->kind = m < INTEGER ? kinds[m] : OWL_NODE_NUMBER;
+    v->form = m == INFINITE || m == NOT_A_NUMBER ? OWL_FORM_NOT_FINITE : OWL_FORM_PLAIN;
+    if (m == STRING) {
+        v->text = (owl_str){owl_arena_dup(a, text), text.n};
+        return v->text.p ? 0 : -OWL_ENOMEM;
+    }
+    if (m < INTEGER)
+        return 0;
     struct owl_buf b;
     owl_buf_init_arena(&b, a, SIZE_MAX);
-    int rc = owl_buf_reserve(&b, text.n + 1);
-    switch (class) {
-    case NOTHING:
-    case NO:
-    case YES: return 0;
-    case STRING: owl_buf_puts(&b, text); break;
-    case INTEGER:
-    case FLOAT: put_decimal(&b, text); break;
-    case OCTAL: rc = rc ? rc : put_power_of_two(&b, text, 3); break;
-    case HEXADECIMAL: rc = rc ? rc : put_power_of_two(&b, text, 4); break;
-    case INFINITE: owl_buf_putz(&b, text.p[0] == '-' ? "-inf" : "inf"); break;
-    case NOT_A_NUMBER: owl_buf_putz(&b, "nan"); break;
-    }
-    if (class == INFINITE || class == NOT_A_NUMBER)
-        v->form = OWL_FORM_NOT_FINITE;
+    int rc = put_number(&b, text, m);
     owl_buf_putc(&b, '\0');
+    if (rc || b.rc)
+        return b.rc ? -OWL_ENOMEM : rc;
     v->text = (owl_str){b.p, b.n - 1};
-    return rc ? rc : b.rc;
+    return 0;
 }
