@@ -174,6 +174,7 @@ static void explain(const struct jsonc *j, const char *at, const char *message)
     struct inside in = inside_of(j->plain, at);
     owl_str word = word_at(j->plain, at);
     bool follow = begins(message, "expected ',' or");
+    bool end_of_text = begins(message, "expected the end");
     char c = at < end ? *at : '\0';
     if (owl_reader__conflict(j->r, j->text))
         return;
@@ -192,11 +193,12 @@ static void explain(const struct jsonc *j, const char *at, const char *message)
         explain_key(j, at, word);
     else if (follow && (c == '"' || c == '{' || c == '[' || (word.n > 0 && word.p == at)))
         explain_comma(j, at);
-    else if (word.n > 0 && !begins(message, "nested") && !begins(message, "an object"))
+    else if (word.n > 0 && (begins(message, "expected a ") || begins(message, "a number") ||
+                            ((follow || end_of_text) && is_word(c) && word.p < at)))
         explain_word(j, word);
     else if (c == '#')
         hint(j, fault(j, j->text.p + (at - j->plain.p), message), "comments begin with //");
-    else if (begins(message, "expected the end"))
+    else if (end_of_text)
         hint(j, fault(j, j->text.p + (at - j->plain.p), "the value is complete before this"),
              "a file holds one value");
     else

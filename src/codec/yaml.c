@@ -205,9 +205,9 @@ static enum owl_yaml__tag tag_of(const yaml_char_t *tag)
         [OWL_TAG_SEQ] = "seq",
     };
     static const char prefix[] = "tag:yaml.org,2002:";
-    if (!tag)
-        return OWL_TAG_NONE;
     const char *name = (const char *)tag;
+    if (!name || strcmp(name, "!") == 0) /* a lone ! says: not by the schema */
+        return OWL_TAG_NONE;
     if (strncmp(name, prefix, sizeof prefix - 1) == 0) {
         for (size_t i = OWL_TAG_STR; i < OWL_COUNT(names); i++) {
             if (strcmp(name + sizeof prefix - 1, names[i]) == 0)
@@ -236,10 +236,9 @@ static void wrong_tag(struct yaml *y, struct owl_mark at, const yaml_char_t *tag
 
 static enum owl_yaml__tag scalar_tag(const yaml_event_t *e)
 {
-    bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (e->data.scalar.tag)
-        return tag_of(e->data.scalar.tag);
-    return plain && e->data.scalar.plain_implicit ? OWL_TAG_NONE : OWL_TAG_STR;
+    bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && e->data.scalar.plain_implicit;
+    enum owl_yaml__tag tag = tag_of(e->data.scalar.tag);
+    return tag == OWL_TAG_NONE && (e->data.scalar.tag || !plain) ? OWL_TAG_STR : tag;
 }
 
 /* Makes the value of a scalar. *@p ret is NULL if it is at fault. */

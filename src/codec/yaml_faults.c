@@ -55,7 +55,7 @@ static bool is_blank(char c)
 static const char *tight_colon(owl_str line)
 {
     size_t i = 0;
-    while (i < line.n && (is_blank(line.p[i]) || (line.p[i] == '-' && is_blank(line.p[i + 1]))))
+    while (i + 1 < line.n && (is_blank(line.p[i]) || (line.p[i] == '-' && is_blank(line.p[i + 1]))))
         i++;
     for (; i + 1 < line.n && !is_blank(line.p[i]) && line.p[i] != '#'; i++) {
         if (line.p[i] == ':' && line.p[i + 1] != ':' && !is_blank(line.p[i + 1]))
@@ -146,6 +146,10 @@ static void explain_no_key(const struct trouble *t)
             "\"...\" write \\\"");
         return;
     }
+    if (char_at(t) == ':') {
+        say(t, t->mark, "a key is missing before this ':'", "write key: value");
+        return;
+    }
     struct owl_fault *f = owl_fault_add(t->r->faults, t->mark,
                                         "expected a key of the object that began at line %u, "
                                         "column %u",
@@ -222,9 +226,7 @@ static const struct objection {
      "write \\\\ for a backslash, or put the string in single quotes"},
     {"did not find expected hexdecimal", NULL, false, "expected a hexadecimal digit", NULL},
     {"found invalid Unicode character escape", NULL, false,
-     "this escape is half of a surrogate pair, or no "
-     "character",
-     "write the character itself"},
+     "this escape is half of a surrogate pair, or no character", "write the character itself"},
     {"found unexpected ':'", NULL, false, "a blank is missing behind this ':'",
      "write key: value, or put it in quotes if it is one string"},
     {"did not find expected comment or line break", NULL, false, "nothing can follow on this line",
@@ -237,9 +239,8 @@ static const struct objection {
      "take it out, or put the value in quotes if the ! is part of it"},
     {"found incompatible YAML document", NULL, false, "only YAML 1.2 is read",
      "take the %YAML line out"},
-    {"found unknown directive name", NULL, false,
-     "a line that begins with % is a directive, and this one is "
-     "not known",
+    {"found unknown directive name", NULL, true,
+     "a line that begins with % is a directive, and this one is not known",
      "take it out, or indent it if it is text"},
 };
 
