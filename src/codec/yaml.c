@@ -419,7 +419,23 @@ static int read_events(struct yaml *y)
     return rc;
 }
 
-/* What takes libyaml quadratic time: many words behind a long run of blanks, many directives. */
+/* Whether a line ends here by YAML 1.1, which libyaml reads, but not by 1.2: U+0085, U+2028,
+ * U+2029. */
+static bool is_old_break(const char *p, const char *end)
+{
+    return (end - p > 1 && memcmp(p, "\xc2\x85", 2) == 0) ||
+           (end - p > 2 && memcmp(p, "\xe2\x80", 2) == 0 && ((unsigned char)p[2] | 1) == 0xa9);
+}
+
+static int refuse(const struct yaml *y, const char *at, const char *what, const char *how)
+{
+    struct owl_fault *f = owl_fault_add(y->r->faults, owl_mark_of(y->r, y->text, at), "%s", what);
+    owl_fault_hint(y->r->faults, f, "%s", how);
+    return -OWL_EPARSE;
+}
+
+/* Looks for what libyaml would misread, or take quadratic time for: many words behind a long run
+ * of blanks, many directives. */
 static int survey(const struct yaml *y)
 {
     const char *p = y->text.p, *end = p + y->text.n, *longest = p;
@@ -433,18 +449,15 @@ static int survey(const struct yaml *y)
             most = run;
             longest = p;
         }
-        if (*p == '%' && end - p > 4 && memcmp(p, "%TAG", 4) == 0 && ++tags > TAG_DIRECTIVES) {
-            owl_fault_add(y->r->faults, owl_mark_of(y->r, y->text, p), "more than %d directives",
-                          TAG_DIRECTIVES);
-            return -OWL_EPARSE;
-        }
+        if ((unsigned char)*p >= 0x80 && is_old_break(p, end))
+            return refuse(y, p, "a line separator of Unicode cannot stand here",
+                          "write it as \\N, \\L or \\P within double quotes");
+        if (*p == '%' && end - p > 4 && memcmp(p, "%TAG", 4) == 0 && ++tags > TAG_DIRECTIVES)
+            return refuse(y, p, "too many directives", "take them out");
     }
-    if (most <= LONG_BLANK || runs * most < BLANK_WORK)
-        return 0;
-    struct owl_fault *f = owl_fault_add(y->r->faults, owl_mark_of(y->r, y->text, longest),
-                                        "%zu blanks and empty lines in a row", most);
-    owl_fault_hint(y->r->faults, f, "take them out");
-    return -OWL_EPARSE;
+    if (most > LONG_BLANK && runs * most >= BLANK_WORK)
+        return refuse(y, longest, "too many blanks or empty lines in a row", "take them out");
+    return 0;
 }
 
 static int read_text(struct yaml *y)
