@@ -1,0 +1,2 @@
+/* Unit tests of codec/toml*.c. */
+#include "support/test.h"
