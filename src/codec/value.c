@@ -205,10 +205,16 @@ void owl_value_pointer(struct owl_buf *b, const struct owl_value *root, const st
 
 /* ---- faults ----------------------------------------------------------------------------- */
 
+/* Faults that cannot be kept; so that a file of nothing else takes no memory, they have no words. */
+static OWL_THREAD_LOCAL struct owl_fault nowhere;
+
 /* What a terminal would act upon is shown as "?"; the text is ours but for what it quotes. */
-static owl_str shown(struct owl_arena *a, const char *fmt, va_list args)
+static owl_str shown(struct owl_arena *a, const struct owl_fault *fault, const char *fmt,
+                     va_list args)
 {
     char line[512];
+    if (fault == &nowhere)
+        return (owl_str){NULL, 0};
     int n = vsnprintf(line, sizeof line, fmt, args);
     if (n < 0)
         return (owl_str){NULL, 0};
@@ -250,7 +256,7 @@ struct owl_fault *owl_fault_add(struct owl_faults *f, struct owl_mark at, const 
         return fault;
     va_list args;
     va_start(args, fmt);
-    fault->what = shown(f->arena, fmt, args);
+    fault->what = shown(f->arena, fault, fmt, args);
     va_end(args);
     return fault;
 }
@@ -263,7 +269,7 @@ struct owl_fault *owl_warning_add(struct owl_faults *f, struct owl_mark at, cons
         return fault;
     va_list args;
     va_start(args, fmt);
-    fault->what = shown(f->arena, fmt, args);
+    fault->what = shown(f->arena, fault, fmt, args);
     va_end(args);
     return fault;
 }
@@ -274,7 +280,7 @@ void owl_fault_hint(struct owl_faults *f, struct owl_fault *fault, const char *f
         return;
     va_list args;
     va_start(args, fmt);
-    fault->hint = shown(f->arena, fmt, args);
+    fault->hint = shown(f->arena, fault, fmt, args);
     va_end(args);
 }
 

@@ -117,6 +117,9 @@ TEST(faults_are_kept_sorted_and_bounded, "")
     assert_int_equal(f.n, OWL_FAULTS);
     assert_int_equal(f.left_out, 4);
     assert_int_equal(f.errors, OWL_FAULTS + 3);
+    size_t used = owl_arena_used(f.arena);
+    owl_fault_hint(&f, owl_fault_add(&f, (struct owl_mark){2, 1, 1}, "more"), "hint");
+    assert_int_equal(owl_arena_used(f.arena), used);
     owl_arena_free(f.arena);
 }
 
@@ -124,7 +127,7 @@ TEST(without_memory_nothing_is_lost_but_the_words, "")
 {
     struct owl_arena *a = owl_arena_new(0);
     struct owl_value *root = sample(a), *copy;
-    for (long at = 1;; at++) {
+    for (unsigned long at = 1;; at++) {
         struct owl_arena *b = owl_arena_new(0);
         owl_alloc_fail_at(at);
         int rc = owl_value_copy(b, root, &copy);
