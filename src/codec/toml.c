@@ -4,27 +4,25 @@
  *
  * A document is a sequence of statements. A fault ends its statement, and the next one is read as
  * if nothing had happened, so that one reading tells all faults; what cannot be told apart from the
- * consequence of a fault is not told. Invariants: the text is valid UTF-8 once statements are read;
- * t->p only moves forward, and what is looked at ahead of it is in the same line or was never
- * closed: time is linear. */
+ * consequence of a fault is not told. Invariants: the text is valid UTF-8 once statements are read.
+ * t->p only moves forward, and what is looked at ahead of it is in the same line, or a string that
+ * is read at once: time is linear. */
 #include "codec/toml.h"
 
 enum { DEPTH = 100, VALUES = 1000000 };
 
 /* ---- keys ------------------------------------------------------------------------------- */
 
-static int grow(struct owl_toml *t, void *list, uint32_t n, uint32_t *cap, size_t size)
+/* The list with room for one more, or NULL. */
+static void *grown(struct owl_toml *t, void *list, uint32_t n, uint32_t *cap, size_t size)
 {
     if (n < *cap)
-        return 0;
-    void **at = list, *bigger;
+        return list;
     uint32_t more = *cap ? *cap * 2 : 16;
-    bigger = owl_arena_realloc(t->scratch, *at, *cap * size, more * size);
-    if (!bigger)
-        return -OWL_ENOMEM;
-    *at = bigger;
-    *cap = more;
-    return 0;
+    void *bigger = owl_arena_realloc(t->scratch, list, *cap * size, more * size);
+    if (bigger)
+        *cap = more;
+    return bigger;
 }
 
 static int no_key(struct owl_toml *t, const char *what)
@@ -73,9 +71,10 @@ static int read_path(struct owl_toml *t, const char *what)
                           "nested too deeply: found a key of more than %u parts", t->max_depth);
             return OWL_TOML_STOP;
         }
-        int rc = grow(t, &t->path, t->n_path, &t->cap_path, sizeof *t->path);
-        if (rc == 0)
-            rc = read_part(t, &t->path[t->n_path], t->n_path ? "a key behind the dot" : what);
+        t->path = grown(t, t->path, t->n_path, &t->cap_path, sizeof *t->path);
+        if (!t->path)
+            return -OWL_ENOMEM;
+        int rc = read_part(t, &t->path[t->n_path], t->n_path ? "a key behind the dot" : what);
         if (rc)
             return rc;
         t->n_path++;
@@ -118,10 +117,11 @@ static int open_table(struct owl_toml *t, const struct owl_toml_slot *slot, stru
     enum owl_node_kind kind = *t->p == '[' ? OWL_NODE_ARRAY : OWL_NODE_OBJECT;
     struct owl_toml_table *table = NULL;
     int rc = owl_toml__table(t, kind, OWL_TOML_CLOSED, slot->into, owl_toml__mark(t, t->p), &table);
-    if (rc == 0)
-        rc = grow(t, &t->frames, t->n_frames, &t->cap_frames, sizeof *t->frames);
     if (rc)
         return rc;
+    t->frames = grown(t, t->frames, t->n_frames, &t->cap_frames, sizeof *t->frames);
+    if (!t->frames)
+        return -OWL_ENOMEM;
     t->p++;
     t->frames[t->n_frames++] = (struct owl_toml_frame){.table = table};
     *ret = &table->value;
@@ -172,6 +172,7 @@ static int no_comma(struct owl_toml *t, const struct owl_toml_frame *f)
 /* The next comma, element or end of an array. */
 static int array_step(struct owl_toml *t, struct owl_toml_frame *f)
 {
+    uint32_t line = t->line;
     owl_toml__skip_space(t);
     char c = owl_toml__peek(t, 0);
     if (c == ']') {
@@ -179,8 +180,9 @@ static int array_step(struct owl_toml *t, struct owl_toml_frame *f)
         t->n_frames--;
         return 0;
     }
-    if (f->comma || t->p == t->end) {
-        if (c != ',')
+    bool statement = t->line != line && owl_toml__at_statement(t);
+    if (f->comma || statement || t->p == t->end) {
+        if (c != ',' || statement)
             return no_comma(t, f);
         t->p++;
         f->comma = false;
@@ -213,11 +215,7 @@ static int inline_line_end(struct owl_toml *t, struct owl_toml_frame *f)
     owl_fault_hint(t->in->faults, fault,
                    "an inline table stands in one line; for more, write a [table]");
     f->several_lines = true;
-    if (t->p < t->end && (!f->comma || c == ',' || c == '}'))
-        return 0;
-    /* It was not closed: what is here is another statement. */
-    t->n_frames = 0;
-    return OWL_TOML_STOP;
+    return t->p < t->end && (!f->comma || c == ',' || c == '}') ? 0 : OWL_TOML_STOP;
 }
 
 /* The next comma, member or end of an inline table. */
@@ -339,7 +337,7 @@ static bool other_notation(struct owl_toml *t)
         return false;
     struct owl_fault *f = owl_fault_add(
         t->in->faults, owl_toml__mark(t, t->p),
-        "found %.*s, expected a key, a [table] or a comment: is this %s?", name[0] == 'Y' ? 3 : 1,
+        "found '%.*s', expected a key, a [table] or a comment: is this %s?", name[0] == 'Y' ? 3 : 1,
         line.p, name);
     owl_fault_hint(t->in->faults, f, "%s",
                    name[0] == 'Y' ? "name the file .yaml" : "name the file .json");

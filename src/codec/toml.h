@@ -102,6 +102,8 @@ const char *owl_toml__line_end(const struct owl_toml *t, const char *p);
 void owl_toml__skip_blanks(struct owl_toml *t);
 /* Skips blanks, comments and ends of lines. Merge conflicts are told. */
 void owl_toml__skip_space(struct owl_toml *t);
+/* Whether t->p is before the first word of a line that can only be a statement of its own. */
+bool owl_toml__at_statement(const struct owl_toml *t);
 /* After a fault: to the end of what is open, unless another statement seems to begin before. */
 void owl_toml__skip_statement(struct owl_toml *t);
 

@@ -1,10 +1,11 @@
-/* codec/toml_text.c - the text of TOML: marks, blanks, comments, merge conflicts, and the way on after
- * a fault.
+/* codec/toml_text.c - the text of TOML: marks, blanks, comments, merge conflicts, and the way on
+ * after a fault.
  * Threads: one at a time. */
 #include "codec/toml.h"
 
 #include <stdio.h>
 
+#include "codec/json.h"
 #include "codec/text.h"
 
 enum { ENCODING_FAULTS = 10 };
@@ -166,33 +167,54 @@ const char *owl_toml__line_end(const struct owl_toml *t, const char *p)
     return end ? end : t->end;
 }
 
-/* Whether `key =` or `[table]` begins at the line t->p is at the beginning of. */
-static bool looks_like_statement(const struct owl_toml *t)
+/* Words that may stand alone in an array. */
+static bool is_value_word(owl_str s)
 {
-    const char *p = t->p, *end = owl_toml__line_end(t, p);
-    bool header = p < end && *p == '[';
-    while (p < end && *p == '[' && p - t->p < 2)
+    return owl_str_is(s, "true") || owl_str_is(s, "false") || owl_str_is(s, "inf") ||
+           owl_str_is(s, "nan");
+}
+
+/* [word…], from the first column on: no array that is well-formed. */
+static bool is_header(const char *p, const char *end)
+{
+    p++;
+    p += p < end && *p == '[';
+    const char *name = p;
+    while (p < end && (owl_toml__bare(*p) || *p == '.'))
         p++;
-    if (header && (p == end || owl_toml__digit(*p)))
-        return false;
-    bool quoted = false;
-    const char *word = NULL;
+    owl_str word = {name, (size_t)(p - name)};
+    return word.n > 0 && p < end && *p == ']' && !owl_toml__digit(*name) && *name != '-' &&
+           !is_value_word(word);
+}
+
+/* `key =`, dots and quotes and all. */
+static bool is_pair(const char *p, const char *end)
+{
+    bool key = false;
     for (; p < end; p++) {
-        if (*p == '"' || *p == '\'') {
-            const char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
-            if (!close)
+        if (owl_toml__bare(*p)) {
+            key = true;
+        } else if (*p == '"' || *p == '\'') {
+            p = memchr(p + 1, *p, (size_t)(end - p - 1));
+            if (!p)
                 return false;
-            p = close;
-            quoted = true;
-        } else if (owl_toml__bare(*p)) {
-            word = p;
+            key = true;
         } else if (*p != '.' && *p != ' ' && *p != '\t') {
             break;
         }
     }
-    if (p == end || (!word && !quoted))
+    return key && p < end && *p == '=';
+}
+
+bool owl_toml__at_statement(const struct owl_toml *t)
+{
+    const char *p = t->line_start;
+    while (p < t->p && (*p == ' ' || *p == '\t'))
+        p++;
+    if (p != t->p || p == t->end)
         return false;
-    return header ? *p == ']' && !quoted : *p == '=';
+    const char *end = owl_toml__line_end(t, p);
+    return *p == '[' ? p == t->line_start && is_header(p, end) : is_pair(p, end);
 }
 
 static void skip_quoted(struct owl_toml *t)
@@ -218,12 +240,15 @@ static void skip_quoted(struct owl_toml *t)
 void owl_toml__skip_statement(struct owl_toml *t)
 {
     uint32_t open = t->n_frames;
+    bool fresh = true; /* a line, which is looked at once */
     while (open > 0 && t->p < t->end) {
         char c = *t->p;
-        if (c == '\n') {
+        if (fresh && owl_toml__at_statement(t))
+            return;
+        fresh = c == '\n';
+        if (fresh) {
             owl_toml__newline(t);
-            if (looks_like_statement(t))
-                return;
+            owl_toml__skip_blanks(t);
         } else if (c == '"' || c == '\'') {
             skip_quoted(t);
         } else if (c == '#') {
@@ -250,6 +275,8 @@ bool owl_toml__encoding_fits(struct owl_toml *t)
         owl_fault_hint(t->in->faults, f, "save the file as UTF-8");
         return false;
     }
+    if (owl_utf8_valid((owl_str){t->p, n}))
+        return true;
     while (t->p < t->end && faults < ENCODING_FAULTS) {
         size_t width = owl_text__utf8(t->p, t->end);
         if (*t->p == '\n') {
@@ -266,7 +293,7 @@ bool owl_toml__encoding_fits(struct owl_toml *t)
             skip_line(t);
         }
     }
-    return faults == 0;
+    return false;
 }
 
 void owl_toml__rewind(struct owl_toml *t)
