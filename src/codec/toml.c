@@ -204,8 +204,9 @@ static int inline_line_end(struct owl_toml *t, struct owl_toml_frame *f)
     bool last = t->p == t->end;
     owl_toml__skip_space(t);
     char c = owl_toml__peek(t, 0);
-    if (f->several_lines && (!f->comma || c == ',' || c == '}'))
-        return 0;
+    bool goes_on = t->p < t->end && (!f->comma || c == ',' || c == '}');
+    if (f->several_lines && (goes_on || t->p == t->end))
+        return goes_on ? 0 : OWL_TOML_STOP;
     struct owl_fault *fault = owl_fault_add(
         t->in->faults, at, "found %s, expected '}': the inline table of line %u, column %u is open",
         last          ? "the end of the file"
@@ -215,7 +216,7 @@ static int inline_line_end(struct owl_toml *t, struct owl_toml_frame *f)
     owl_fault_hint(t->in->faults, fault,
                    "an inline table stands in one line; for more, write a [table]");
     f->several_lines = true;
-    return t->p < t->end && (!f->comma || c == ',' || c == '}') ? 0 : OWL_TOML_STOP;
+    return goes_on ? 0 : OWL_TOML_STOP;
 }
 
 /* The next comma, member or end of an inline table. */

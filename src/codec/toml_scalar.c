@@ -456,7 +456,7 @@ int owl_toml__scalar(struct owl_toml *t, struct owl_value **ret)
 {
     struct word w = {{t->p, 0}, owl_toml__mark(t, t->p)};
     const char *p = t->p;
-    while (p < t->end && !owl_toml__control(*p) && !memchr(" \t,]}#", *p, 6))
+    while (p < t->end && !owl_toml__control(*p) && !memchr(" \t,;]}#", *p, 7))
         p++;
     w.s.n = (size_t)(p - w.s.p);
     *ret = NULL;

@@ -77,9 +77,9 @@ static void bad_escape(struct owl_toml *t, struct quotes *q, size_t n, const cha
         return;
     q->broken = true;
     owl_str escape = {t->p, n};
-    struct owl_fault *f = owl_fault_add(t->in->faults, owl_toml__mark(t, t->p),
-                                        "found the escape %.*s, expected %s", (int)n, escape.p,
-                                        expected);
+    struct owl_fault *f = owl_fault_add(
+        t->in->faults, owl_toml__mark(t, t->p), "found %s%.*s, expected %s",
+        n > 1 ? "the escape " : "a lone ", (int)n, escape.p, expected);
     f->width = owl_toml__width(escape);
     owl_fault_hint(t->in->faults, f,
                    "write \\\\ for a backslash, or put the text between ' where \\ is itself");
