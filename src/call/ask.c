@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "call/check.h"
 #include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -55,16 +56,16 @@ static struct owl_ask *add(struct owl_call *c, owl_str key)
 }
 
 /* Whether a result has the members that an answer of this kind must have. */
-static bool answers(enum owl_ask_kind kind, owl_str answer)
+static bool has_form(const struct owl_ask *a, owl_str answer)
 {
     if (!owl_span_is_object(answer))
         return false;
-    switch (kind) {
+    switch (a->kind) {
     case OWL_ASK_FORM:
     case OWL_ASK_URL: {
         owl_str action = owl_span_get(answer, "action");
         if (owl_span_str_eq(action, OWL_STR("accept")))
-            return kind == OWL_ASK_URL || owl_span_is_object(owl_span_get(answer, "content"));
+            return !a->form || owl_span_is_object(owl_span_get(answer, "content"));
         return owl_span_str_eq(action, OWL_STR("decline")) ||
                owl_span_str_eq(action, OWL_STR("cancel"));
     }
@@ -73,6 +74,37 @@ static bool answers(enum owl_ask_kind kind, owl_str answer)
     case OWL_ASK_ROOTS: return owl_span_is_array(owl_span_get(answer, "roots"));
     }
     return false;
+}
+
+/* What the user has entered into the form; absent: nothing. */
+static owl_str entered(const struct owl_ask *a, owl_str answer)
+{
+    bool accepted = a->form && owl_span_str_eq(owl_span_get(answer, "action"), OWL_STR("accept"));
+    return accepted ? owl_span_get(answer, "content") : (owl_str){NULL, 0};
+}
+
+int owl_ask__fits(const struct owl_ask *a, owl_str answer, bool *ret_fits)
+{
+    bool fits = has_form(a, answer);
+    owl_str content = fits ? entered(a, answer) : (owl_str){NULL, 0};
+    int rc = content.p ? owl_schema_validate(a->form, content, &fits, NULL) : 0;
+    if (rc == -OWL_ENOMEM)
+        return rc;
+    *ret_fits = rc == 0 && fits; /* what is too much to be judged does not fit */
+    return 0;
+}
+
+int owl_ask__reject(struct owl_call *c, const struct owl_ask *a, owl_str answer)
+{
+    struct owl_check_words words = {{"", 0}, {NULL, 0}};
+    owl_str content = has_form(a, answer) ? entered(a, answer) : (owl_str){NULL, 0};
+    if (!content.p)
+        return owl_call_fail(c, "the client's answer to \"%s\" has not the form of a result of %s",
+                             a->key.p, a->method);
+    if (owl_check_explain(a->form, content, c->arena, &words) != 0)
+        return -OWL_ENOMEM;
+    return owl_call_fail(c, "what the client entered for \"%s\" does not fit what was asked%.*s",
+                         a->key.p, (int)words.text.n, words.text.p);
 }
 
 static void put_member(struct owl_buf *b, const char *prefix, const char *value)
@@ -169,6 +201,20 @@ static const char *capability_of(enum owl_ask_kind kind, owl_str params)
     return kinds[kind].capability;
 }
 
+/* What may be entered: the schema is compiled once, however often the handler runs. A bad one is
+ * the tool's fault, and its author is told why if the handler fails with it. */
+static int put_form(struct owl_call *c, struct owl_ask *a, owl_str params)
+{
+    owl_error why;
+    if (a->form && owl_str_eq(a->params, params))
+        return 0;
+    int rc = owl_form_compile(c->arena, params, &a->form, &why);
+    if (rc == -OWL_EINVAL)
+        c->bad_question = owl_arena_dup(c->arena, owl_str_of(why.message));
+    return rc;
+}
+
+/* The handler asks this under the key of @p a; whether it is answered is another matter. */
 static int put_question(struct owl_call *c, struct owl_ask *a, const owl_question *q)
 {
     struct owl_buf params;
@@ -183,11 +229,16 @@ static int put_question(struct owl_call *c, struct owl_ask *a, const owl_questio
         c->missing_capability = capability;
         return -OWL_ECAPABILITY;
     }
+    if (capability == kinds[OWL_ASK_FORM].capability)
+        rc = put_form(c, a, owl_buf_str(&params));
+    else
+        a->form = NULL;
+    if (rc != 0)
+        return rc;
     a->method = kinds[q->kind].method;
     a->kind = q->kind;
     a->params = owl_buf_str(&params);
-    a->answer = (owl_str){NULL, 0}; /* what did not fit is asked again */
-    return OWL_PENDING;
+    return 0;
 }
 
 int owl_ask(owl_call *c, const char *key, const owl_question *question, const owl_json **ret_answer)
@@ -197,14 +248,21 @@ int owl_ask(owl_call *c, const char *key, const owl_question *question, const ow
     if (rc != 0)
         return rc;
     struct owl_ask *a = find(c, owl_str_of(key));
-    if (a && a->answer.p && answers(q.kind, a->answer))
-        return owl_json_parse_arena(c->arena, a->answer, ret_answer);
-    if (a && a->answer.p && c->codec->era == OWL_ERA_LEGACY)
-        return owl_call_fail(c, "the client's answer to \"%s\" has not the form of a result of %s",
-                             key, kinds[q.kind].method);
     if (!a && !(a = add(c, owl_str_of(key))))
         return -OWL_ENOMEM;
-    return put_question(c, a, &q);
+    bool fits = false;
+    rc = put_question(c, a, &q);
+    if (rc != 0 || !a->answer.p)
+        return rc ? rc : OWL_PENDING;
+    rc = owl_ask__fits(a, a->answer, &fits);
+    if (rc != 0)
+        return rc;
+    if (fits)
+        return owl_json_parse_arena(c->arena, a->answer, ret_answer);
+    if (c->codec->era == OWL_ERA_LEGACY)
+        return owl_ask__reject(c, a, a->answer);
+    a->answer = (owl_str){NULL, 0}; /* asked again */
+    return OWL_PENDING;
 }
 
 int owl_ask_async(owl_call *c, const char *key, const owl_question *question,
@@ -221,8 +279,24 @@ int owl_ask_async(owl_call *c, const char *key, const owl_question *question,
         return -OWL_ENOMEM;
     a->fn = fn;
     a->data = data;
-    rc = put_question(c, a, &q);
-    return rc == OWL_PENDING ? 0 : rc;
+    return put_question(c, a, &q);
+}
+
+/* An answer goes to its function, if it is one. Modern clients have been asked again until then. */
+static int hand_on(struct owl_call *c, struct owl_ask *a)
+{
+    int (*fn)(owl_call *, const owl_json *, void *) = a->fn;
+    const owl_json *answer = NULL;
+    bool fits = true;
+    a->fn = NULL; /* once */
+    int rc = 0;
+    if (!a->refused && c->codec->era == OWL_ERA_LEGACY)
+        rc = owl_ask__fits(a, a->answer, &fits);
+    if (rc == 0 && !fits)
+        rc = owl_ask__reject(c, a, a->answer);
+    if (rc == 0 && !a->refused)
+        rc = owl_json_parse_arena(c->arena, a->answer, &answer);
+    return rc == 0 ? fn(c, answer, a->data) : rc;
 }
 
 int owl_ask_continue(struct owl_call *c)
@@ -232,13 +306,8 @@ int owl_ask_continue(struct owl_call *c)
     while (last && last->next)
         last = last->next;
     for (struct owl_ask *a = c->asks; a && rc >= 0; a = a->next) {
-        int (*fn)(owl_call *, const owl_json *, void *) = a->fn;
-        const owl_json *answer = NULL;
-        if (fn && !owl_ask_open(a)) {
-            a->fn = NULL; /* once */
-            rc = a->refused ? 0 : owl_json_parse_arena(c->arena, a->answer, &answer);
-            rc = rc == 0 ? fn(c, answer, a->data) : rc;
-        }
+        if (a->fn && !owl_ask_open(a))
+            rc = hand_on(c, a);
         if (a == last)
             break; /* what the functions have asked meanwhile is for the next round */
     }
@@ -265,10 +334,12 @@ static int take_awaited(struct owl_call *c, const struct owl_span *s)
     struct owl_ask *a = c->asks;
     while (a && !owl_span_key_is(s, a->key))
         a = a->next;
-    if (!a || !owl_ask_open(a) || !owl_span_is_object(s->value))
-        return 0; /* asked again, or never asked */
-    if (c->task && !answers(a->kind, s->value))
-        return 0; /* a task never asks under the same key again: what does not fit is ignored */
+    if (!a || !owl_ask_open(a))
+        return 0; /* never asked, or answered */
+    bool fits = false;
+    int rc = owl_ask__fits(a, s->value, &fits);
+    if (rc != 0 || !fits)
+        return rc; /* it stays open: asked again; a task shows it still */
     char *copy = owl_arena_dup(c->arena, s->value);
     if (!copy)
         return -OWL_ENOMEM;

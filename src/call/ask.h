@@ -4,6 +4,7 @@
 #define OWL_CALL_ASK_H
 
 #include "call/call.h"
+#include "codec/schema.h"
 
 enum {
     OWL_ASK_ROUNDS = 32,         /* of questions within one call that waits */
@@ -19,6 +20,7 @@ struct owl_ask {
         *method; /* elicitation/create, sampling/createMessage, roots/list; NULL: only an answer */
     owl_ask_kind kind;
     owl_str params; /* raw object */
+    const struct owl_schema *form; /* FORM: what `content` must fit; freed with the arena */
     owl_str id;     /* raw literal of the request sent to a legacy client; absent: not out */
     char id_text[48];
     owl_str answer; /* raw result, or absent */
@@ -66,6 +68,19 @@ OWL_NODISCARD int owl_ask__send(struct owl_call *c);
 void owl_ask__unsend(struct owl_call *c);
 /* "inputRequests":{…},"requestState":"…" for the open questions; @p payload is what is sealed. */
 OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out);
+
+/* Whether a result is an answer to the question: it has the members that its kind must have, and
+ * what was entered into a form fits its schema. @errors OWL_ENOMEM. */
+OWL_NODISCARD int owl_ask__fits(const struct owl_ask *a, owl_str answer, bool *ret_fits);
+/* Fails the call: the answer does not fit, and a legacy client is not asked again. */
+int owl_ask__reject(struct owl_call *c, const struct owl_ask *a, owl_str answer);
+
+/* ---- forms (form.c) ---- */
+
+/* The requestedSchema of a question's params, compiled; freed with @p arena. It must be what MCP
+ * calls a flat object of primitives. @errors OWL_EINVAL (what is wrong), OWL_ENOMEM. */
+OWL_NODISCARD int owl_form_compile(struct owl_arena *arena, owl_str params,
+                                   const struct owl_schema **ret, owl_error *reterr);
 
 /* ---- parked calls (park.c) ---- */
 

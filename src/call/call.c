@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/check.h"
 #include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -349,6 +350,8 @@ static int finish(struct owl_call *c, unsigned run, int status)
     if (!owl_call__win(c, run))
         return -OWL_EDONE;
     c->status = status;
+    if (status == 0)
+        owl_check_result(c);
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
     c->done.run = on_done;
     if (!owl_post(c->reactor, &c->done))

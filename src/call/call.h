@@ -172,6 +172,7 @@ struct owl_call {
     const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
     struct owl_ask *asks;           /* [handler] call/ask.h */
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
+    const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
     const char *result_type;        /* of a modern result, if it is not "complete" */
     unsigned rounds;                /* of questions to a legacy client */
     unsigned n_asked;               /* questions that are out; no handler runs then */

@@ -40,6 +40,8 @@ void owl_result_reset(struct owl_result *r)
     owl_buf_reset(&r->extra);
     owl_buf_reset(&r->meta);
     r->meta_keys = NULL;
+    r->structured = (owl_str){NULL, 0};
+    r->is_error = false;
     r->n = 0;
     r->assistant = false;
     r->rc = 0;
@@ -287,8 +289,8 @@ int owl_result_structured(owl_call *c, const char *json, size_t len)
 {
     struct owl_result *r = &c->result;
     owl_str text;
-    int rc = r->form == OWL_RESULT_TOOL && r->extra.n == 0 ? prove(json, len, 0, &text)
-                                                           : -OWL_ESTATE;
+    int rc = r->form == OWL_RESULT_TOOL && !r->structured.p ? prove(json, len, 0, &text)
+                                                            : -OWL_ESTATE;
     if (rc != 0)
         return keep(r, rc);
     struct owl_buf compact;
@@ -296,12 +298,13 @@ int owl_result_structured(owl_call *c, const char *json, size_t len)
     owl_json_compact(&compact, text);
     if (compact.rc != 0)
         return keep(r, compact.rc);
+    r->structured = owl_buf_str(&compact);
     if (r->n == 0)
         OWL_IGNORE(owl_result_textn(c, compact.p, compact.n)); /* its error is kept in r */
     /* Legacy clients take objects only, and old ones nothing; they have the text. */
     if (c->codec->era == OWL_ERA_MODERN || (c->rev >= OWL_REV_2025_06_18 && text.p[0] == '{')) {
         owl_buf_putz(&r->extra, ",\"structuredContent\":");
-        owl_buf_puts(&r->extra, owl_buf_str(&compact));
+        owl_buf_puts(&r->extra, r->structured);
     }
     return keep(r, 0);
 }
@@ -369,6 +372,18 @@ static int put_raw_meta(struct owl_result *r, owl_str object)
     return rc;
 }
 
+/* Returns where in the list the value begins. */
+static size_t put_raw_member(struct owl_result *r, const struct owl_span *s)
+{
+    if (r->list.n)
+        owl_buf_putc(&r->list, ',');
+    owl_buf_puts(&r->list, (owl_str){s->key.p - 1, s->key.n + 2});
+    owl_buf_putc(&r->list, ':');
+    size_t at = r->list.n;
+    owl_json_compact(&r->list, s->value);
+    return at;
+}
+
 int owl_result_raw(owl_call *c, const char *json, size_t len)
 {
     struct owl_result *r = &c->result;
@@ -377,6 +392,7 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
     if (rc != 0)
         return keep(r, rc);
     owl_result_replace(r);
+    size_t at = 0, end = 0; /* of structuredContent; the list may move as it grows */
     struct owl_span_iter it = owl_span_iter(text);
     for (struct owl_span s; owl_span_next(&it, &s);) {
         bool meta = owl_str_is(s.key, "_meta");
@@ -386,12 +402,16 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
             return keep(r, rc);
         if (meta || is_of_codec(c, s.key))
             continue;
-        if (r->list.n)
-            owl_buf_putc(&r->list, ',');
-        owl_buf_puts(&r->list, (owl_str){s.key.p - 1, s.key.n + 2});
-        owl_buf_putc(&r->list, ':');
-        owl_json_compact(&r->list, s.value);
+        size_t begin = put_raw_member(r, &s);
+        if (owl_span_key_is(&s, OWL_STR("structuredContent"))) {
+            at = begin;
+            end = r->list.n;
+        }
+        if (owl_span_key_is(&s, OWL_STR("isError")))
+            r->is_error = owl_str_is(s.value, "true");
     }
+    if (end > at)
+        r->structured = (owl_str){r->list.p + at, end - at};
     return keep(r, 0);
 }
 

@@ -22,6 +22,8 @@ struct owl_result {
     struct owl_result_key *meta_keys; /* of meta, in no order */
     owl_str shared;                   /* instead of list: members that live elsewhere */
     owl_str uri, mime_type;           /* of a resource */
+    owl_str structured; /* structuredContent, even if the revision has none; or absent */
+    bool is_error;      /* a raw result that says so */
     size_t n;                         /* entries of the list */
     bool closed;                      /* owl_result_close() was called */
     bool assistant;                   /* role of the next message */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "call/ask.h"
 #include "call/call.h"
+#include "call/check.h"
 #include "call/task.h"
 #include "codec/json.h"
 
@@ -86,6 +87,8 @@ static enum owl_verdict run_inline(struct owl_call *c)
         return OWL_NEXT; /* later, or finished by hand: a post ends the wait */
     c->status = rc;
     c->returned = true;
+    if (rc == 0)
+        owl_check_result(c);
     return rc == 0 && c->result.rc == 0 && !c->failure.error ? OWL_FINISH : OWL_NEXT;
 }
 
@@ -141,6 +144,8 @@ static enum owl_verdict run_await(struct owl_call *c)
         OWL_IGNORE(owl_call_require(c, c->missing_capability)); /* records the failure */
         return OWL_FINISH;
     }
+    if (c->status == -OWL_EINVAL && c->bad_question)
+        return owl_call_set_failure(c, OWL_ETOOL, "%s", c->bad_question);
     if (c->status < 0) {
         int error = c->status == -OWL_EDONE  ? OWL_ETOOL
                     : c->status < -OWL_EBUSY ? OWL_EINTERNAL /* none of ours */
@@ -260,6 +265,7 @@ static enum owl_verdict run_end(struct owl_call *c)
     return OWL_SUSPEND;
 }
 
+#define run_arguments owl_check_arguments
 #define run_task owl_task_step
 #define run_ask owl_ask_step
 const struct owl_step owl_steps[] = {

@@ -10,6 +10,8 @@
 
 /* ---- the call that runs as a task (task.c, task_birth.c) ---- */
 
+/* A legacy client has asked for a task, which tools of this server may become. */
+bool owl_task_wanted(struct owl_call *c);
 /* The step `task`: a call that is to be a task becomes one, and its client is told. */
 enum owl_verdict owl_task_step(struct owl_call *c);
 /* Its questions are shown in the task, and wait for answers. */

@@ -87,6 +87,18 @@ static bool wants_task(const struct owl_call *c)
     return c->rev >= OWL_REV_2025_11_25 && owl_rpc_param(&c->msg, OWL_STR("task")).p;
 }
 
+/* Whether such a client is heard. */
+static bool serves_tasks(struct owl_call *c)
+{
+    return c->rev >= OWL_REV_2025_11_25 &&
+           (owl_snapshot_caps(owl_call_registry(c)) & OWL_CAP_TASKS);
+}
+
+bool owl_task_wanted(struct owl_call *c)
+{
+    return c->codec->era == OWL_ERA_LEGACY && wants_task(c) && serves_tasks(c);
+}
+
 /* How long it wants the task to be kept. */
 static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
 {
@@ -120,9 +132,7 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
             return OWL_FINISH;
         return c->handler_flags & OWL_TASK_LATER ? OWL_NEXT : OWL_SUSPEND;
     }
-    bool served = c->rev >= OWL_REV_2025_11_25 &&
-                  (owl_snapshot_caps(owl_call_registry(c)) & OWL_CAP_TASKS);
-    bool wanted = served && wants_task(c);
+    bool wanted = owl_task_wanted(c);
     if (wanted && !tasks)
         return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s does not run as a task", (int)c->name.n,
                                     c->name.p);
@@ -130,7 +140,7 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
         return wanted_ttl(c, ret_ttl_ms) == 0 ? OWL_SUSPEND : OWL_FINISH;
     if (!only)
         return OWL_NEXT;
-    if (served)
+    if (serves_tasks(c))
         return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s runs as a task only: send params.task",
                                     (int)c->name.n, c->name.p);
     return owl_call_set_failure(c, OWL_ETOOL, "%.*s runs as a task only, which %s does not have",

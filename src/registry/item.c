@@ -5,7 +5,7 @@
  * A draft gathers the item and its list entry member by member, in the order in which they are
  * served. It keeps the first thing that is wrong and ignores what follows, so that a kind of item
  * is described by a plain list of its members. Invariant: an item, and all that it points to but
- * the program's own data, lives in the item's arena. */
+ * the program's own data, lives in the item's arena or is freed with it. */
 #include "registry/item.h"
 
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void reject(struct draft *d, const char *member, const char *fmt, ...)
 {
     if (d->rc)
         return;
-    char why[160];
+    char why[252];
     va_list args;
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
@@ -210,9 +210,36 @@ static void put_object(struct draft *d, const char *wire, const char *member, co
     put_proved(d, wire, prove(d, member, text, '{'));
 }
 
+static void free_schema(void *s)
+{
+    owl_schema_free(s);
+}
+
+/* The schema, compiled; freed with the arena. */
+static const struct owl_schema *compile_schema(struct draft *d, const char *member, owl_str json)
+{
+    if (d->rc)
+        return NULL;
+    struct owl_schema *s = NULL;
+    owl_error why;
+    int rc = owl_schema_compile(json, NULL, &s, &why);
+    if (rc == 0 && owl_arena_cleanup(d->item.arena, free_schema, s)) {
+        owl_schema_free(s);
+        rc = -OWL_ENOMEM;
+    }
+    if (rc == 0)
+        return s;
+    if (rc == -OWL_ENOMEM)
+        no_memory(d);
+    else
+        reject(d, member, "%s", why.message);
+    return NULL;
+}
+
 /* A schema whose root describes an object: no revision takes less for arguments, and the older ones
  * no less for results. Its proved text, or absent as prove() has it. */
-static owl_str put_schema(struct draft *d, const char *wire, const char *member, const char *text)
+static owl_str put_schema(struct draft *d, const char *wire, const char *member, const char *text,
+                          const struct owl_schema **ret)
 {
     owl_str json = prove(d, member, text, '{');
     if (!json.p)
@@ -220,6 +247,7 @@ static owl_str put_schema(struct draft *d, const char *wire, const char *member,
     owl_str type = owl_span_get(json, "type");
     if (!owl_span_is_string(type) || !owl_span_str_eq(type, OWL_STR("object")))
         reject(d, member, "must have \"type\":\"object\" at its root");
+    *ret = compile_schema(d, member, json);
     put_proved(d, wire, json);
     return json;
 }
@@ -227,7 +255,8 @@ static owl_str put_schema(struct draft *d, const char *wire, const char *member,
 /* The arguments that a tool takes, and which of them are mirrored in headers. */
 static void put_input_schema(struct draft *d, const char *text)
 {
-    owl_str json = put_schema(d, "inputSchema", "input_schema", text ? text : NO_ARGUMENTS);
+    owl_str json = put_schema(d, "inputSchema", "input_schema", text ? text : NO_ARGUMENTS,
+                              &d->item.input);
     if (d->rc || !json.p)
         return;
     owl_error why;
@@ -297,7 +326,7 @@ int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reter
     put_string(&d, "title", "title", def.title);
     put_string(&d, "description", "description", def.description);
     put_input_schema(&d, def.input_schema);
-    put_schema(&d, "outputSchema", "output_schema", def.output_schema);
+    put_schema(&d, "outputSchema", "output_schema", def.output_schema, &d.item.output);
     put_object(&d, "annotations", "annotations", def.annotations);
     put_icons(&d, def.icons);
     put_object(&d, "_meta", "meta", def.meta);

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "codec/schema.h"
 #include "codec/uri.h"
 #include "mcp/param.h"
 
@@ -52,15 +53,18 @@ struct owl_item {
     size_t n_args;
     const struct owl_item_header *headers;
     size_t n_headers;
+    const struct owl_schema *input;  /* tools: what arguments must fit */
+    const struct owl_schema *output; /* … and structuredContent; or NULL */
     struct owl_arena *arena; /* holds all of it */
 };
 
 /* Check and copy a public definition. One reference. The error names the member and what is wrong:
- * a missing or malformed name, a schema that is no JSON object with "type":"object", an annotation
- * "x-mcp-header" that is malformed or misplaced, JSON text that does not parse, neither handler nor
- * text or both, a bad URI or template, a completion for what is no template, an unknown flag,
- * `size` smaller than the required members, an entry over 4 MiB. On failure free_data is NOT
- * called: the definition stays the caller's. @errors OWL_EINVAL, OWL_ENOMEM. */
+ * a missing or malformed name, a schema that is no JSON object with "type":"object" or does not
+ * compile, an annotation "x-mcp-header" that is malformed or misplaced, JSON text that does not
+ * parse, neither handler nor text or both, a bad URI or template, a completion for what is no
+ * template, an unknown flag, `size` smaller than the required members, an entry over 4 MiB. On
+ * failure free_data is NOT called: the definition stays the caller's. @errors OWL_EINVAL,
+ * OWL_ENOMEM. */
 OWL_NODISCARD int owl_item_tool(const owl_tool *def, struct owl_item **ret, owl_error *reterr);
 OWL_NODISCARD int owl_item_resource(const owl_resource *def, struct owl_item **ret,
                                     owl_error *reterr); /* a template if the URI has "{" */

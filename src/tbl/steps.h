@@ -3,6 +3,7 @@
 OWL_STEP_ROW(route, "is the method served to this client now?")
 OWL_STEP_ROW(resolve, "find the tool, resource or prompt")
 OWL_STEP_ROW(admit, "ask the policy")
+OWL_STEP_ROW(arguments, "do the arguments fit the tool's schema?")
 OWL_STEP_ROW(task, "answer with a task where the client takes one, and go on")
 OWL_STEP_ROW(invoke, "run the method or start its handler")
 OWL_STEP_ROW(await, "a handler works; its end, a deadline or a cancellation resumes")

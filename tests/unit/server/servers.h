@@ -22,6 +22,7 @@ enum { WAIT_MS = 20000 };
 
 #define MODERN "2026-07-28"
 #define LEGACY "2025-11-25"
+#define ANY_ARGUMENTS "{\"type\":\"object\"}"
 #define SCHEMA "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}}}"
 
 /* ---- time and flags ---- */

@@ -113,7 +113,10 @@ static owl_server *asking(unsigned reactors, unsigned flags)
                  {"sample", ask_sampling},
                  {"listen", ask_and_listen}};
     for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
-        add_tool(s, (owl_tool){.name = tools[i].name, .handler = tools[i].fn, .flags = flags});
+        add_tool(s, (owl_tool){.name = tools[i].name,
+                               .input_schema = ANY_ARGUMENTS,
+                               .handler = tools[i].fn,
+                               .flags = flags});
     return s;
 }
 

@@ -29,7 +29,10 @@ static int later(owl_call *c, void *data)
 static owl_server *serving(owl_handler_fn handler, unsigned flags)
 {
     owl_server *s = server_new(2);
-    add_tool(s, (owl_tool){.name = "t", .handler = handler, .flags = flags});
+    add_tool(s, (owl_tool){.name = "t",
+                           .input_schema = ANY_ARGUMENTS,
+                           .handler = handler,
+                           .flags = flags});
     add_tool(s, (owl_tool){.name = "ok", .handler = return_0, .flags = OWL_INLINE});
     return s;
 }
@@ -272,7 +275,11 @@ TEST(a_call_may_be_kept_beyond_its_server, "")
 {
     owl_server *s = server_new(2);
     static char data;
-    add_tool(s, (owl_tool){.name = "t", .handler = later, .data = &data, .free_data = count_freed});
+    add_tool(s, (owl_tool){.name = "t",
+                           .input_schema = ANY_ARGUMENTS,
+                           .handler = later,
+                           .data = &data,
+                           .free_data = count_freed});
     add_tool(s, (owl_tool){.name = "over", .handler = later, .flags = OWL_INLINE});
     server_start(s);
     struct http h = http_open(s), g = http_open(s);

@@ -137,6 +137,7 @@ static owl_server *stress_server(void)
     owl_server *s = server_new(n < 4 ? 4 : n);
     for (size_t i = 0; i < OWL_COUNT(tools); i++)
         add_tool(s, (owl_tool){.name = tools[i].name,
+                               .input_schema = ANY_ARGUMENTS,
                                .handler = tools[i].handler,
                                .flags = tools[i].flags});
     add_resource(s, (owl_resource){.uri = "mem://a", .name = "a", .text = "a"});

@@ -145,7 +145,7 @@ static void log_levels_end(struct http *h, int first)
 TEST(a_client_hears_the_levels_that_it_wants, "")
 {
     owl_server *s = serving(log_all, 0);
-    add_tool(s, (owl_tool){.name = "badly", .handler = log_badly});
+    add_tool(s, (owl_tool){.name = "badly", .input_schema = ANY_ARGUMENTS, .handler = log_badly});
     server_start(s);
     struct http h = http_open(s);
     modern_call(&h, "t", "", "{}", "\"io.modelcontextprotocol/logLevel\":\"alert\"");
