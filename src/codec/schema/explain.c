@@ -89,7 +89,7 @@ static owl_str take(struct telling *x)
     char *copy = x->b.rc ? NULL : owl_arena_dup(x->a, owl_buf_str(&x->b));
     if (!copy && !x->b.rc)
         x->b.rc = owl_arena_over(x->a) ? -OWL_ELIMIT : -OWL_ENOMEM;
-    owl_str s = {copy, x->b.n};
+    owl_str s = {copy, copy ? x->b.n : 0};
     x->b.n = 0;
     return s;
 }

@@ -414,6 +414,29 @@ TEST(without_memory_every_step_fails_cleanly, "")
     }
 }
 
+TEST(a_fault_too_long_to_be_told_is_a_limit, "")
+{
+    enum { NAME = 2 << 20 };
+    struct owl_schema *s = compiled("{\"additionalProperties\":false}");
+    struct owl_arena *roomy = owl_arena_new(0), *small = owl_arena_new(1000);
+    struct owl_explanation e = {0};
+    char *text = malloc(NAME + 6);
+    assert_true(text && roomy && small);
+    memset(text, 'k', NAME);
+    memcpy(text, "{\"", 2);
+    memcpy(text + NAME, "\":1}", 5);
+    owl_str whole = {text, NAME + 4};
+    assert_int_equal(owl_schema_explain(s, whole, roomy, &e, NULL), -OWL_ELIMIT);
+    text[2000] = '"';
+    memcpy(text + 2001, ":1}", 3);
+    assert_int_equal(owl_schema_explain(s, (owl_str){text, 2004}, small, &e, NULL), -OWL_ELIMIT);
+    assert_int_equal(e.n, 0);
+    free(text);
+    owl_arena_free(roomy);
+    owl_arena_free(small);
+    owl_schema_free(s);
+}
+
 TEST(an_ordinary_verdict_takes_no_memory, "")
 {
     struct owl_schema *s = compiled(
