@@ -30,8 +30,6 @@ static int echo(owl_call *call, void *data)
 {
     (void)data;
     const owl_json *message = owl_json_get(owl_call_args(call), "message");
-    if (owl_json_kind_of(message) != OWL_JSON_STRING)
-        return owl_call_fail(call, "Give the text to repeat as the string \"message\".");
     return owl_result_textn(call, owl_json_str(message, ""), owl_json_len(message));
 }
 

@@ -45,8 +45,6 @@ static int echo(owl_call *call, void *data)
 {
     (void)data;
     const owl_json *message = owl_json_get(owl_call_args(call), "message");
-    if (owl_json_kind_of(message) != OWL_JSON_STRING)
-        return owl_call_fail(call, "Give the text to repeat as the string \"message\".");
     return owl_result_textn(call, owl_json_str(message, ""), owl_json_len(message));
 }
 
@@ -104,8 +102,6 @@ static int large(owl_call *call, void *data)
 {
     (void)data;
     int64_t bytes = owl_json_get_int(owl_call_args(call), "bytes", 0);
-    if (bytes < 0 || bytes > 64 * 1024 * 1024)
-        return owl_call_fail(call, "Ask for at most 64 MiB.");
     char *text = malloc((size_t)bytes + 1);
     if (text == NULL)
         return -OWL_ENOMEM;
@@ -194,7 +190,9 @@ static const owl_tool tools[] = {
     },
     OWL_TOOL("test_result_meta", "Returns a result with _meta.", NO_ARGUMENTS, meta),
     OWL_TOOL("test_large_content", "Returns a text of that many bytes.",
-             "{\"type\":\"object\",\"properties\":{\"bytes\":{\"type\":\"integer\"}}}", large),
+             "{\"type\":\"object\",\"properties\":{\"bytes\":{\"type\":\"integer\","
+             "\"minimum\":0,\"maximum\":67108864}}}",
+             large),
     OWL_TOOL("test_error_handling", "Fails, and says so.", NO_ARGUMENTS, error_handling),
     OWL_TOOL("test_protocol_error", "Fails with a JSON-RPC error.", NO_ARGUMENTS, protocol_error),
     OWL_TOOL("test_bare_error", "Fails without a word.", NO_ARGUMENTS, bare_error),

@@ -27,8 +27,6 @@ static int slow_compute(owl_call *call, void *data)
     (void)data;
     const owl_json *args = owl_call_args(call);
     double seconds = owl_json_get_num(args, "seconds", 1);
-    if (!(seconds >= 0 && seconds <= 600))
-        return owl_call_fail(call, "seconds must be between 0 and 600.");
     int rc = work(call, seconds);
     if (rc != 0)
         return rc;
@@ -103,7 +101,8 @@ int add_task_tools(owl_server *server, owl_error *reterr)
         OWL_TOOL("greet", "Says hello, at once.",
                  "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"}}}", greet),
         OWL_TOOL("slow_compute", "Computes for some seconds.",
-                 "{\"type\":\"object\",\"properties\":{\"seconds\":{\"type\":\"number\"},"
+                 "{\"type\":\"object\",\"properties\":{\"seconds\":{\"type\":\"number\","
+                 "\"minimum\":0,\"maximum\":600},"
                  "\"label\":{\"type\":\"string\"}}}",
                  slow_compute),
         OWL_TOOL("failing_job", "Works for a second and fails; only as a task.", NO_ARGUMENTS,

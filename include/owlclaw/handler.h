@@ -41,7 +41,8 @@ typedef int (*owl_handler_fn)(owl_call *call, void *data);
 
 /* ---- what is asked ------------------------------------------------------------------------ */
 
-/** [any] The arguments of a tool or prompt; an empty object if none were given. Never NULL. */
+/** [any] The arguments of a tool or prompt; an empty object if none were given. Never NULL. Those
+ *  of a tool fit its input schema. */
 OWL_API const owl_json *owl_call_args(owl_call *call);
 /** [any] All of `params`, for methods of one's own; NULL elsewhere. */
 OWL_API const owl_json *owl_call_params(owl_call *call);
@@ -191,7 +192,7 @@ typedef struct owl_question {
     size_t size; /* sizeof(owl_question) */
     owl_ask_kind kind;
     const char *message;     /* FORM, URL: what to show; SAMPLING: the user's text */
-    const char *schema;      /* FORM: requestedSchema as JSON text */
+    const char *schema;      /* FORM: requestedSchema as JSON text, a flat object of primitives */
     const char *url;         /* URL: where to send the user */
     unsigned max_tokens;     /* SAMPLING: default 1000 */
     const char *system;      /* SAMPLING: systemPrompt, or NULL */
@@ -203,7 +204,8 @@ typedef struct owl_question {
  *  result object: `action`/`content`, `role`/`content`/`model`, `roots`); OWL_PENDING;
  *  -OWL_ECAPABILITY if the client cannot be asked this; -OWL_ESTATE in other kinds of handlers;
  *  -OWL_EINVAL, -OWL_EPARSE (the question). A client that refuses to sample or to name its roots
- *  fails the call; a form that is declined or closed is an answer. */
+ *  fails the call; a form that is declined or closed is an answer. What is accepted fits the
+ *  schema; anything else is asked again, or fails the call of a legacy client. */
 OWL_API int owl_ask(owl_call *call, const char *key, const owl_question *question,
                     const owl_json **ret_answer);
 

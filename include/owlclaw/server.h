@@ -137,7 +137,8 @@ typedef struct owl_tool {
     size_t size;      /* sizeof(owl_tool) */
     const char *name; /* required: 1 to 128 of A-Z a-z 0-9 _ . - */
     const char *description;
-    const char *input_schema; /* JSON Schema of an object, as text; default: no arguments */
+    const char *input_schema; /* JSON Schema of an object, as text; default: no arguments. What a
+                               * handler reads fits it */
     owl_handler_fn handler;   /* required */
     void *data;               /* for the handler */
     unsigned flags;           /* OWL_INLINE, OWL_PARKED, OWL_TASK… */
@@ -145,7 +146,8 @@ typedef struct owl_tool {
     /* Called when the tool and its last call are gone, on any thread; not if adding it failed. */
     void (*free_data)(void *);
     const char *title;
-    const char *output_schema; /* JSON Schema of structuredContent */
+    const char *output_schema; /* JSON Schema of an object: structuredContent, which every success
+                                * must then have, fits it, or the call fails */
     const char *annotations;   /* JSON object: readOnlyHint, destructiveHint … */
     const char *icons;         /* JSON array */
     const char *meta;          /* JSON object: `_meta` */

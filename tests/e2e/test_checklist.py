@@ -9,7 +9,9 @@ from client import *
 EVERYTHING = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}}
 LISTS = {"tools/list": "tools", "resources/list": "resources", "prompts/list": "prompts",
          "resources/templates/list": "resourceTemplates"}
-ANSWERS = {"elicitation/create": {"action": "accept", "content": {"name": "Owl"}},
+ARGUMENTS = {"test_sampling": {"prompt": "Hi"}, "test_elicitation": {"message": "Who?"}}
+ANSWERS = {"elicitation/create": {"action": "accept", "content": {
+               "name": "Owl", "username": "owl", "email": "owl@example.org"}},
            "sampling/createMessage": {"role": "assistant", "model": "m",
                                       "content": {"type": "text", "text": "hoo"}},
            "roots/list": {"roots": []}}
@@ -77,7 +79,7 @@ def questions(client, tool, answer):
     """Calls an asking tool of a legacy client; the ids of all that it was asked."""
     ids = []
     client.send({"jsonrpc": "2.0", "id": f"call {tool}", "method": "tools/call",
-                 "params": {"name": tool}})
+                 "params": {"name": tool, "arguments": ARGUMENTS.get(tool, {})}})
     while True:
         message = client.read()
         if "method" not in message:
@@ -198,7 +200,8 @@ def every_result_has_its_type():
             for method, params in REQUESTS:
                 equal(request(method, params).result["resultType"], "complete", method)
             for tool in asking_tools():
-                reply = request("tools/call", {"name": tool, "arguments": {}}, caps=EVERYTHING)
+                params = {"name": tool, "arguments": ARGUMENTS.get(tool, {})}
+                reply = request("tools/call", params, caps=EVERYTHING)
                 equal(reply.result["resultType"], "input_required", tool)
         _, message = modern_request("subscriptions/listen", {"notifications": {}}, request_id="l")
         s.send(message)
@@ -218,7 +221,7 @@ def all_pages_of_a_list_may_be_cached_alike():
                 params = {"cursor": result["nextCursor"]} if "nextCursor" in result else None
             equal(len(set(hints)), 1, f"hints of {method}")
     for tool in asking_tools():
-        result = call(tool, {}, caps=EVERYTHING).result
+        result = call(tool, ARGUMENTS.get(tool), caps=EVERYTHING).result
         equal([k for k in ("ttlMs", "cacheScope") if k in result], [], tool)
 
 
@@ -257,7 +260,8 @@ def nothing_is_asked_or_cancelled_on_a_modern_pipe():
         equal(s.read()["method"], "notifications/subscriptions/acknowledged")
         for tool in (*asking_tools(), "test_timeout", "test_streaming_elicitation"):
             meta = {"progressToken": tool, META + "logLevel": "debug"}
-            verify_stream(s.call(tool, caps=EVERYTHING, meta=meta).messages, tool)
+            reply = s.call(tool, ARGUMENTS.get(tool), caps=EVERYTHING, meta=meta)
+            verify_stream(reply.messages, tool)
         _, message = modern_request("tools/call", {"name": "test_sleep",
                                                    "arguments": {"ms": 60000}}, request_id="s")
         s.send(message)
@@ -275,7 +279,7 @@ def only_three_methods_ask():
             params = dict(params, inputResponses={"user_name": ANSWERS["elicitation/create"]})
             equal(modern(method, params, caps=EVERYTHING).result["resultType"], "complete", method)
     for tool in asking_tools():
-        result = call(tool, {}, caps=EVERYTHING).result
+        result = call(tool, ARGUMENTS.get(tool), caps=EVERYTHING).result
         check(result.get("inputRequests") or result.get("requestState"), f"{tool} asks nothing")
         for question in result["inputRequests"].values():
             equal(set(question), {"method", "params"}, tool)
@@ -320,7 +324,7 @@ def lists_are_the_same_for_everybody():
     s.request("resources/subscribe", {"uri": "test://watched-resource"})
     s.request("logging/setLevel", {"level": "debug"})
     for tool in asking_tools():
-        call(tool, {}, caps=EVERYTHING)
+        call(tool, ARGUMENTS.get(tool), caps=EVERYTHING)
     with Connection() as kept, listen({"toolsListChanged": True}):
         for i in range(10):
             other = {META + "clientInfo": {"name": f"client {i}", "version": str(i)}}

@@ -124,6 +124,60 @@ TEST(tool_schemas_must_describe_an_object, "OD-4.2.1.5")
     }
 }
 
+TEST(tool_schemas_must_compile, "OT-ERR.4a mcp:B5 mcp:B6")
+{
+#define ON_A(schema) "{\"type\":\"object\",\"properties\":{\"a\":" schema "}}"
+    static const struct {
+        const char *text, *place, *why;
+    } bad[] = {
+        {ON_A("{\"type\":\"strin\"}"), "#/properties/a/type", "must be null, boolean"},
+        {ON_A("{\"minLength\":-1}"), "#/properties/a/minLength", ""},
+        {ON_A("{\"pattern\":\"[a\"}"), "#/properties/a/pattern", ""},
+        {ON_A("7"), "#/properties/a", "must be an object, true or false"},
+        {ON_A("{\"$ref\":\"#/$defs/none\"}"), "#/$defs/none", "leads nowhere"},
+        {ON_A("{\"$ref\":\"https://x.example/s\"}"), "nothing is fetched",
+         "https://x.example/s"},
+        {"{\"type\":\"object\",\"$schema\":\"http://json-schema.org/draft-04/schema#\"}",
+         "$schema", "draft-04"},
+        {"{\"type\":\"object\",\"required\":\"a\"}", "#/required", ""},
+    };
+    for (size_t i = 0; i < OWL_COUNT(bad); i++) {
+        owl_tool def = good_tool;
+        def.input_schema = bad[i].text;
+        tool_refused(&def, "tool \"add\": input_schema: ");
+        tool_refused(&def, bad[i].place);
+        tool_refused(&def, bad[i].why);
+        def = good_tool;
+        def.output_schema = bad[i].text;
+        tool_refused(&def, "tool \"add\": output_schema: ");
+        tool_refused(&def, bad[i].place);
+    }
+}
+
+TEST(a_tool_has_its_schemas_compiled, "")
+{
+    owl_tool def = good_tool;
+    def.input_schema = ON_A("{\"type\":\"string\"}");
+    def.output_schema = "{\"type\":\"object\",\"required\":[\"b\"]}";
+    struct owl_item *it = NULL;
+    bool fits = false;
+    assert_int_equal(owl_item_tool(&def, &it, NULL), 0);
+    assert_int_equal(owl_schema_validate(it->input, OWL_STR("{\"a\":\"\"}"), &fits, NULL), 0);
+    assert_true(fits);
+    assert_int_equal(owl_schema_validate(it->input, OWL_STR("{\"a\":1}"), &fits, NULL), 0);
+    assert_false(fits);
+    assert_int_equal(owl_schema_validate(it->output, OWL_STR("{\"b\":1}"), &fits, NULL), 0);
+    assert_true(fits);
+    owl_item_aunref(it);
+    it = make_tool("nothing", NULL);
+    assert_int_equal(owl_schema_validate(it->input, OWL_STR("{}"), &fits, NULL), 0);
+    assert_true(fits);
+    assert_int_equal(owl_schema_validate(it->input, OWL_STR("{\"a\":1}"), &fits, NULL), 0);
+    assert_false(fits);
+    assert_null(it->output);
+    owl_item_aunref(it);
+}
+
 TEST(json_deeper_than_64_is_refused, "")
 {
     char text[256];
@@ -477,6 +531,7 @@ static int build_tool(struct owl_item **ret, owl_error *e)
     owl_tool def = good_tool;
     def.title = "t";
     def.input_schema = "{\"type\":\"object\"}";
+    def.output_schema = "{\"type\":\"object\",\"patternProperties\":{\"^a\":{\"enum\":[1]}}}";
     def.icons = "[{\"src\":\"data:,\"}]";
     return owl_item_tool(&def, ret, e);
 }

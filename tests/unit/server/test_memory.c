@@ -28,6 +28,12 @@ static int ask(owl_call *c, void *data)
     return owl_ask(c, "who", &q, &answer);
 }
 
+static int break_promise(owl_call *c, void *data)
+{
+    (void)data;
+    return owl_result_structured(c, "{\"a\":1}", OWL_NTS);
+}
+
 static int ask_parked(owl_call *c, void *data)
 {
     owl_question q = {.size = sizeof q, .kind = OWL_ASK_FORM, .message = "?", .schema = SCHEMA};
@@ -44,6 +50,10 @@ static owl_server *embedded(void)
                            .handler = hello,
                            .flags = OWL_INLINE});
     add_tool(s, (owl_tool){.name = "worker", .handler = hello});
+    add_tool(s, (owl_tool){.name = "promise",
+                           .output_schema = "{\"type\":\"object\",\"maxProperties\":0}",
+                           .handler = break_promise,
+                           .flags = OWL_INLINE});
     add_tool(s, (owl_tool){.name = "ask", .handler = ask, .flags = OWL_INLINE});
     add_tool(s,
              (owl_tool){.name = "parked", .handler = ask_parked, .flags = OWL_INLINE | OWL_PARKED});
@@ -104,6 +114,17 @@ TEST(calls_survive_running_out_of_memory, "")
     survives((struct scenario){"tools/call", "inline",
                                "\"name\":\"inline\",\"arguments\":{\"name\":\"\\u00e4\"}", false});
     survives((struct scenario){"tools/call", "worker", "\"name\":\"worker\"", false});
+}
+
+TEST(what_does_not_fit_survives_running_out_of_memory, "")
+{
+    survives((struct scenario){"tools/call", "inline",
+                               "\"name\":\"inline\",\"arguments\":{\"name\":7}", false});
+    survives((struct scenario){"tools/call", "promise", "\"name\":\"promise\"", false});
+    survives((struct scenario){"tools/call", "ask",
+                               "\"name\":\"ask\",\"inputResponses\":{\"who\":{\"action\":"
+                               "\"accept\",\"content\":{\"name\":7}}}",
+                               false});
 }
 
 TEST(questions_survive_running_out_of_memory, "")
