@@ -19,9 +19,9 @@ struct owl_ask {
     const char
         *method; /* elicitation/create, sampling/createMessage, roots/list; NULL: only an answer */
     owl_ask_kind kind;
-    owl_str params; /* raw object */
+    owl_str params;                /* raw object */
     const struct owl_schema *form; /* FORM: what `content` must fit; freed with the arena */
-    owl_str id;     /* raw literal of the request sent to a legacy client; absent: not out */
+    owl_str id; /* raw literal of the request sent to a legacy client; absent: not out */
     char id_text[48];
     owl_str answer; /* raw result, or absent */
     bool refused;   /* the client would not answer */

@@ -99,10 +99,9 @@ static enum owl_verdict refuse(struct owl_call *c, owl_str args)
     struct owl_check_words words;
     if (owl_check_explain(c->item->input, args, c->arena, &words) != 0)
         return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
-    owl_call_set_failure(
-        c, OWL_EPARAMS,
-        "Invalid params: the arguments do not fit the inputSchema of %.*s",
-        (int)c->name.n, c->name.p);
+    owl_call_set_failure(c, OWL_EPARAMS,
+                         "Invalid params: the arguments do not fit the inputSchema of %.*s",
+                         (int)c->name.n, c->name.p);
     add_words(c, words.text);
     owl_call_set_failure_data(c, words.data);
     return OWL_FINISH;

@@ -24,11 +24,11 @@ struct owl_result {
     owl_str uri, mime_type;           /* of a resource */
     owl_str structured; /* structuredContent, even if the revision has none; or absent */
     bool is_error;      /* a raw result that says so */
-    size_t n;                         /* entries of the list */
-    bool closed;                      /* owl_result_close() was called */
-    bool assistant;                   /* role of the next message */
-    int rc;                           /* first error */
-    bool replaced;                    /* form is RAW until the next reset; then it is … */
+    size_t n;           /* entries of the list */
+    bool closed;        /* owl_result_close() was called */
+    bool assistant;     /* role of the next message */
+    int rc;             /* first error */
+    bool replaced;      /* form is RAW until the next reset; then it is … */
     enum owl_result_form replaced_form;
 };
 

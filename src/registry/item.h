@@ -55,7 +55,7 @@ struct owl_item {
     size_t n_headers;
     const struct owl_schema *input;  /* tools: what arguments must fit */
     const struct owl_schema *output; /* … and structuredContent; or NULL */
-    struct owl_arena *arena; /* holds all of it */
+    struct owl_arena *arena;         /* holds all of it */
 };
 
 /* Check and copy a public definition. One reference. The error names the member and what is wrong:

@@ -135,10 +135,9 @@ TEST(tool_schemas_must_compile, "OT-ERR.4a mcp:B5 mcp:B6")
         {ON_A("{\"pattern\":\"[a\"}"), "#/properties/a/pattern", ""},
         {ON_A("7"), "#/properties/a", "must be an object, true or false"},
         {ON_A("{\"$ref\":\"#/$defs/none\"}"), "#/$defs/none", "leads nowhere"},
-        {ON_A("{\"$ref\":\"https://x.example/s\"}"), "nothing is fetched",
-         "https://x.example/s"},
-        {"{\"type\":\"object\",\"$schema\":\"http://json-schema.org/draft-04/schema#\"}",
-         "$schema", "draft-04"},
+        {ON_A("{\"$ref\":\"https://x.example/s\"}"), "nothing is fetched", "https://x.example/s"},
+        {"{\"type\":\"object\",\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", "$schema",
+         "draft-04"},
         {"{\"type\":\"object\",\"required\":\"a\"}", "#/required", ""},
     };
     for (size_t i = 0; i < OWL_COUNT(bad); i++) {

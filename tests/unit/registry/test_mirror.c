@@ -145,9 +145,8 @@ TEST(names_differ_in_more_than_case, "")
 
 TEST(the_type_is_one_that_a_header_can_hold, "")
 {
-    static const char *const bad[] = {
-        "\"number\"", "\"object\"",     "\"array\"",
-        "\"null\"",   "[\"string\"]", "[\"string\",\"null\"]"};
+    static const char *const bad[] = {"\"number\"", "\"object\"",   "\"array\"",
+                                      "\"null\"",   "[\"string\"]", "[\"string\",\"null\"]"};
     static const char why[] = "is for the types \"string\", \"integer\" and \"boolean\" only";
     for (size_t i = 0; i < OWL_COUNT(bad); i++) {
         char schema[256];

@@ -110,10 +110,8 @@ static void expect_misfit(msg *m, size_t i)
 static owl_server *point_server(unsigned flags)
 {
     owl_server *s = server_new(2);
-    add_tool(s, (owl_tool){.name = "point",
-                           .input_schema = POINT,
-                           .handler = count,
-                           .flags = flags});
+    add_tool(s,
+             (owl_tool){.name = "point", .input_schema = POINT, .handler = count, .flags = flags});
     add_tool(s, (owl_tool){.name = "nothing", .handler = count, .flags = flags});
     server_start(s);
     atomic_store(&ran, 0);
@@ -219,9 +217,11 @@ TEST(arguments_that_cannot_be_judged_are_refused, "")
                                            "\"pattern\":\"^(a+)+$\"}}}",
                            .handler = count});
     server_start(s);
-    static const char bad[] = "{\"s\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}";
+    static const char bad[] =
+        "{\"s\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}";
     atomic_store(&ran, 0);
-    expect_told(call_at(s, MODERN, "t", bad), -32602, "cannot be checked: a pattern takes too many");
+    expect_told(call_at(s, MODERN, "t", bad), -32602,
+                "cannot be checked: a pattern takes too many");
     expect_told(call_at(s, "2024-11-05", "t", bad), -32602, "cannot be checked");
     assert_int_equal(atomic_load(&ran), 0);
     expect_str(call_at(s, MODERN, "t", "{\"s\":\"aa\"}"), "result/content/0/text", "ran");
@@ -271,10 +271,8 @@ TEST(arguments_are_judged_after_the_policy_and_the_policy_hears_of_it, "OD-5.4.5
 TEST(a_task_is_not_begun_with_arguments_that_do_not_fit, "OR-5.2")
 {
     owl_server *s = task_server(1);
-    add_tool(s, (owl_tool){.name = "point",
-                           .input_schema = POINT,
-                           .handler = count,
-                           .flags = OWL_TASK});
+    add_tool(
+        s, (owl_tool){.name = "point", .input_schema = POINT, .handler = count, .flags = OWL_TASK});
     atomic_store(&ran, 0);
     msg *m = modern_tool(s, "point", TASKS);
     assert_string_equal(str_at(m, "result/resultType"), "complete");
@@ -444,8 +442,8 @@ TEST(only_what_is_sent_counts, "mcp:S22")
                            .output_schema = WEATHER,
                            .handler = fail_or_replace,
                            .data = &fails});
-    add_tool(
-        s, (owl_tool){.name = "replaces", .output_schema = WEATHER, .handler = fail_or_replace});
+    add_tool(s,
+             (owl_tool){.name = "replaces", .output_schema = WEATHER, .handler = fail_or_replace});
     server_start(s);
     expect_told(call_at(s, MODERN, "fails", ""), -32005, "no weather today");
     expect_int(call_at(s, MODERN, "replaces", ""), "result/structuredContent/t", 2);
@@ -475,8 +473,8 @@ TEST(the_result_of_a_task_is_judged_too, "mcp:S22")
 
 TEST(a_result_that_cannot_be_judged_is_not_sent, "")
 {
-    static struct given slow = {"slow", STRUCTURED,
-                                "{\"s\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}", ""};
+    static struct given slow = {
+        "slow", STRUCTURED, "{\"s\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"}", ""};
     owl_server *s = server_with((owl_server_options){.reactors = 1, .log = to_log});
     add_tool(s, (owl_tool){.name = "slow",
                            .output_schema = "{\"type\":\"object\",\"properties\":{\"s\":{"

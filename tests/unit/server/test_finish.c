@@ -29,10 +29,9 @@ static int later(owl_call *c, void *data)
 static owl_server *serving(owl_handler_fn handler, unsigned flags)
 {
     owl_server *s = server_new(2);
-    add_tool(s, (owl_tool){.name = "t",
-                           .input_schema = ANY_ARGUMENTS,
-                           .handler = handler,
-                           .flags = flags});
+    add_tool(
+        s,
+        (owl_tool){.name = "t", .input_schema = ANY_ARGUMENTS, .handler = handler, .flags = flags});
     add_tool(s, (owl_tool){.name = "ok", .handler = return_0, .flags = OWL_INLINE});
     return s;
 }

@@ -2,7 +2,8 @@
 #include "unit/server/tasks.h"
 
 #define PERSON \
-    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"minLength\":2},\"mail\":" \
+    "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"minLength\":2}," \
+    "\"mail\":" \
     "{\"type\":\"string\",\"format\":\"email\"},\"age\":{\"type\":\"integer\"}}," \
     "\"required\":[\"name\"]}"
 #define ENTER(content) "{\"action\":\"accept\",\"content\":" content "}"

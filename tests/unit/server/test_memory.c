@@ -45,10 +45,9 @@ static owl_server *embedded(void)
 {
     owl_server *s = server_with((owl_server_options){.workers = 1, .timeout_ms = 400});
     owl_error e = {0};
-    add_tool(s, (owl_tool){.name = "inline",
-                           .input_schema = SCHEMA,
-                           .handler = hello,
-                           .flags = OWL_INLINE});
+    add_tool(s,
+             (owl_tool){
+                 .name = "inline", .input_schema = SCHEMA, .handler = hello, .flags = OWL_INLINE});
     add_tool(s, (owl_tool){.name = "worker", .handler = hello});
     add_tool(s, (owl_tool){.name = "promise",
                            .output_schema = "{\"type\":\"object\",\"maxProperties\":0}",

@@ -40,10 +40,9 @@ static int ask_with_meta(owl_call *c, void *data)
 
 TEST(questions_name_their_task_beside_the_handlers_own_meta, "mcp:L13")
 {
-    static char metas[3][128] = {
-        "{ \"requestedSchema\":" SCHEMA ", \"_meta\": {\"mine\": 1} }",
-        "{\"_meta\":{},\"message\":\"m\",\"requestedSchema\":" SCHEMA "}",
-        "{\"requestedSchema\":" SCHEMA "}"};
+    static char metas[3][128] = {"{ \"requestedSchema\":" SCHEMA ", \"_meta\": {\"mine\": 1} }",
+                                 "{\"_meta\":{},\"message\":\"m\",\"requestedSchema\":" SCHEMA "}",
+                                 "{\"requestedSchema\":" SCHEMA "}"};
     s = task_server(1);
     h = legacy_open(s, ELICIT);
     for (size_t i = 0; i < 3; i++) {
