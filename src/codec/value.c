@@ -206,7 +206,7 @@ void owl_value_pointer(struct owl_buf *b, const struct owl_value *root, const st
 /* ---- faults ----------------------------------------------------------------------------- */
 
 /* Faults that cannot be kept; so that a file of nothing else takes no memory, they have no words. */
-static OWL_THREAD_LOCAL struct owl_fault nowhere;
+static OWL_THREAD_LOCAL struct owl_fault nowhere; /* of those that are not kept */
 
 /* What a terminal would act upon is shown as "?"; the text is ours but for what it quotes. */
 static owl_str shown(struct owl_arena *a, const struct owl_fault *fault, const char *fmt,
@@ -227,8 +227,6 @@ static owl_str shown(struct owl_arena *a, const struct owl_fault *fault, const c
     char *copy = owl_arena_dup(a, (owl_str){line, length});
     return copy ? (owl_str){copy, length} : (owl_str){NULL, 0};
 }
-
-static OWL_THREAD_LOCAL struct owl_fault nowhere; /* of those that are not kept */
 
 static struct owl_fault *add(struct owl_faults *f, struct owl_mark at)
 {
@@ -252,8 +250,6 @@ struct owl_fault *owl_fault_add(struct owl_faults *f, struct owl_mark at, const 
 {
     struct owl_fault *fault = add(f, at);
     f->errors++;
-    if (fault == &nowhere)
-        return fault;
     va_list args;
     va_start(args, fmt);
     fault->what = shown(f->arena, fault, fmt, args);
@@ -265,8 +261,6 @@ struct owl_fault *owl_warning_add(struct owl_faults *f, struct owl_mark at, cons
 {
     struct owl_fault *fault = add(f, at);
     fault->warning = true;
-    if (fault == &nowhere)
-        return fault;
     va_list args;
     va_start(args, fmt);
     fault->what = shown(f->arena, fault, fmt, args);
@@ -276,8 +270,6 @@ struct owl_fault *owl_warning_add(struct owl_faults *f, struct owl_mark at, cons
 
 void owl_fault_hint(struct owl_faults *f, struct owl_fault *fault, const char *fmt, ...)
 {
-    if (fault == &nowhere)
-        return;
     va_list args;
     va_start(args, fmt);
     fault->hint = shown(f->arena, fault, fmt, args);

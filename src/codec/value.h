@@ -71,6 +71,12 @@ void owl_value_json(struct owl_buf *b, const struct owl_value *v, struct owl_val
 /* The value that stands at a byte of the text; on a key, its member. NULL of nothing. */
 const struct owl_value *owl_value_at(const struct owl_value_places *places, size_t at);
 
+/* Appends the tree as YAML that owl_yaml_read() reads back equal, a line a value. What @p comment (may
+ * be NULL) says of a value that has no members or elements stands behind it. */
+typedef owl_str (*owl_value_comment)(void *data, const struct owl_value *v);
+void owl_value_yaml(struct owl_buf *b, const struct owl_value *v, owl_value_comment comment,
+                    void *data);
+
 /* ---- faults ----------------------------------------------------------------------------- */
 
 struct owl_fault {
