@@ -3,7 +3,8 @@
 
 A block of the document after <!-- config: name --> is a file of that name; all of them are in one
 folder, and each must be valid unless ", broken" is behind the name. A block after
-<!-- config: run --> is run there by sh, with owlclaw in its PATH."""
+<!-- config: run --> is run there by sh, with owlclaw in its PATH; the lines of a block after
+<!-- prints --> are among what it prints."""
 
 from config import *
 
@@ -13,7 +14,8 @@ ENV = {"GITHUB_TOKEN": "x", "ISSUES_TOKEN": "x", "DATABASE_URL": "x", "LINEAR_TO
        "OWLCLAW_INPUT_GITHUB_TOKEN": "x"}
 HEAD = re.compile(r'^(?:# yaml-language-server: \$schema=|#:schema |\{\s+"\$schema": ")([^\s"]+)')
 BLOCK = re.compile(r"^<!-- config: (?P<name>[^ ,]+)(?P<broken>, broken)? -->\n+```\w+\n"
-                   r"(?P<text>.*?)^```\n", re.M | re.S)
+                   r"(?P<text>.*?)^```\n(?:\n*<!-- prints -->\n+```\w*\n(?P<prints>.*?)^```\n)?",
+                   re.M | re.S)
 
 
 def examples():
@@ -59,6 +61,8 @@ def snippets_of_the_document_are_valid():
             if block["name"] == "run":
                 done = run_in(folder, ["sh", "-ec", block["text"]], ENV)
                 equal(done.returncode, 0, f"{block['text']}{done.stdout}{done.stderr}")
+                for line in (block["prints"] or "").splitlines():
+                    contains((done.stdout + done.stderr).splitlines(), line, block["text"])
             elif block["broken"]:
                 equal(validate(folder, block["name"], ENV)[1], 1, block["name"])
             else:
