@@ -48,8 +48,8 @@ static void must_fit(const struct owl_schema *s, owl_str instance, const char *w
 TEST(the_schema_is_one_of_2020_12_and_compiles, "")
 {
     owl_str schema = published();
-    struct owl_schema *meta =
-        compiled(OWL_STR("{\"$ref\":\"https://json-schema.org/draft/2020-12/schema\"}"), NULL);
+    struct owl_schema *meta = compiled(
+        OWL_STR("{\"$ref\":\"https://json-schema.org/draft/2020-12/schema\"}"), NULL);
     must_fit(meta, schema, "schema.json");
     owl_schema_free(meta);
     owl_schema_free(compiled(schema, NULL));
@@ -84,8 +84,8 @@ static owl_str source(const struct owl_tree *t, uint32_t node)
 static void judge(struct walk *w, uint32_t node)
 {
     char reference[1024];
-    snprintf(reference, sizeof reference, "{\"$ref\":\"urn:owlclaw:config#%.*s\"}",
-             (int)w->path.n, w->path.p);
+    snprintf(reference, sizeof reference, "{\"$ref\":\"urn:owlclaw:config#%.*s\"}", (int)w->path.n,
+             w->path.p);
     struct owl_schema *s = compiled(owl_str_of(reference), w->registry);
     must_fit(s, source(&w->tree, node), reference);
     owl_schema_free(s);
