@@ -39,6 +39,10 @@ void owl_schema_registry_free(struct owl_schema_registry *r);
  * must be there, and absolute. @errors OWL_EPARSE, OWL_EINVAL, OWL_EEXISTS, OWL_ENOMEM. */
 OWL_NODISCARD int owl_schema_registry_add(struct owl_schema_registry *r, owl_str uri, owl_str text,
                                           owl_error *reterr);
+/* @p load is asked for each document that a schema refers to and that is neither registered nor
+ * built in, by the thread that compiles; it may add it. Such a registry belongs to that thread. */
+void owl_schema_registry_on_missing(struct owl_schema_registry *r,
+                                    void (*load)(void *data, owl_str uri), void *data);
 
 /* ---- compiling -------------------------------------------------------------------------- */
 

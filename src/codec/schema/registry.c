@@ -10,6 +10,8 @@
 struct owl_schema_registry {
     struct owl_arena *arena;
     struct owl_map documents; /* URI without fragment: struct document */
+    void (*load)(void *data, owl_str uri);
+    void *load_data;
 };
 
 struct document {
@@ -24,7 +26,7 @@ struct owl_schema_registry *owl_schema_registry_new(void)
         owl_arena_free(a);
         return NULL;
     }
-    r->arena = a;
+    *r = (struct owl_schema_registry){.arena = a};
     owl_map_init(&r->documents);
     return r;
 }
@@ -104,8 +106,22 @@ int owl_schema_registry_add(struct owl_schema_registry *r, owl_str uri, owl_str 
     return rc;
 }
 
+void owl_schema_registry_on_missing(struct owl_schema_registry *r,
+                                    void (*load)(void *data, owl_str uri), void *data)
+{
+    r->load = load;
+    r->load_data = data;
+}
+
 owl_str owl_schema__document(const struct owl_schema_registry *r, owl_str uri)
 {
     const struct document *d = r ? owl_map_get(&r->documents, uri) : NULL;
-    return d ? d->text : owl_schema__builtin(uri);
+    if (d)
+        return d->text;
+    owl_str builtin = owl_schema__builtin(uri);
+    if (builtin.p || !r || !r->load)
+        return builtin;
+    r->load(r->load_data, uri);
+    d = owl_map_get(&r->documents, uri);
+    return d ? d->text : (owl_str){NULL, 0};
 }

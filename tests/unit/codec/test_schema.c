@@ -108,6 +108,36 @@ TEST(a_registry_takes_what_has_a_name_once, "")
     owl_schema_registry_free(NULL);
 }
 
+static void load_missing(void *data, owl_str uri)
+{
+    struct owl_schema_registry *r = data;
+    owl_error err = {0};
+    assert_false(owl_str_is(uri, "https://json-schema.org/draft/2020-12/schema"));
+    if (owl_str_is(uri, "https://x.y/a"))
+        assert_int_equal(owl_schema_registry_add(r, uri, OWL_STR("{\"$ref\":\"b\"}"), &err), 0);
+    if (owl_str_is(uri, "https://x.y/b"))
+        assert_int_equal(owl_schema_registry_add(r, uri, OWL_STR("{\"type\":\"null\"}"), &err), 0);
+}
+
+TEST(a_registry_asks_for_what_it_lacks, "")
+{
+    struct owl_schema_registry *r = owl_schema_registry_new();
+    assert_non_null(r);
+    owl_schema_registry_on_missing(r, load_missing, r);
+    struct owl_schema_options o = {.registry = r, .uri = OWL_STR("https://x.y/main")};
+    struct owl_schema *s = NULL;
+    owl_error err = {0};
+    owl_str text = OWL_STR("{\"allOf\":[{\"$ref\":\"a\"},"
+                           "{\"$ref\":\"https://json-schema.org/draft/2020-12/schema\"}]}");
+    assert_int_equal(owl_schema_compile(text, &o, &s, &err), 0);
+    bool ok = true;
+    assert_int_equal(owl_schema_validate(s, OWL_STR("true"), &ok, &err), 0);
+    assert_false(ok);
+    owl_schema_free(s);
+    assert_int_equal(owl_schema_compile(OWL_STR("{\"$ref\":\"c\"}"), &o, &s, &err), -OWL_ENOTFOUND);
+    owl_schema_registry_free(r);
+}
+
 TEST(numbers_are_exact, "")
 {
     assert_false(valid("{\"maximum\":9007199254740992}", "9007199254740993"));
