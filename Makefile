@@ -9,7 +9,7 @@ DESTDIR ?=
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
-build: ## the library and the examples, in build/
+build: ## the library, the program and the examples, in build/
 	@tools/bootstrap build
 	@tools/configure normal >/dev/null && ninja -C build
 

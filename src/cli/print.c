@@ -1,0 +1,213 @@
+/* cli/print.c - text for people: colour, width, paragraphs and tables.
+ * Threads: one at a time. */
+#include "cli/print.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH = 80, WIDTH_LEAST = 20, WIDTH_MOST = 100, GAP = 2, BELOW = 10, ROOM_LEAST = 24 };
+
+/* ---- the stream ----------------------------------------------------------------------------- */
+
+static bool wants_colour(int fd)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fd) && !(no && *no) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+void owl_print_init(struct owl_print *p, FILE *file, enum owl_colour colour)
+{
+    int fd = fileno(file); /* -1: in memory */
+    struct winsize size = {0};
+    size_t width = WIDTH;
+    if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col;
+    width = width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : width;
+    bool on = colour == OWL_COLOUR_ALWAYS || (colour == OWL_COLOUR_AUTO && wants_colour(fd));
+    *p = (struct owl_print){.file = file, .width = width, .colour = on};
+}
+
+static void begin(struct owl_print *p, enum owl_style style)
+{
+    static const char *const codes[] = {"", "1", "2", "32", "1;31", "36"};
+    if (p->colour && style != OWL_PLAIN)
+        fprintf(p->file, "\033[%sm", codes[style]);
+}
+
+static void end(struct owl_print *p, enum owl_style style)
+{
+    if (p->colour && style != OWL_PLAIN)
+        fputs("\033[0m", p->file);
+}
+
+void owl_print(struct owl_print *p, enum owl_style style, const char *fmt, ...)
+{
+    va_list args;
+    begin(p, style);
+    va_start(args, fmt);
+    OWL_IGNORE(vfprintf(p->file, fmt, args) < 0); /* the stream remembers */
+    va_end(args);
+    end(p, style);
+}
+
+static void blanks(struct owl_print *p, size_t n)
+{
+    fprintf(p->file, "%*s", (int)n, "");
+}
+
+/* ---- characters ----------------------------------------------------------------------------- */
+
+struct range {
+    uint32_t first, last;
+};
+
+static bool among(uint32_t c, const struct range *ranges, size_t n)
+{
+    for (size_t i = 0; i < n && c >= ranges[i].first; i++) {
+        if (c <= ranges[i].last)
+            return true;
+    }
+    return false;
+}
+
+uint32_t owl_text_next(owl_str *text)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *u = (const unsigned char *)text->p;
+    size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+    uint32_t c = n == 1 ? u[0] : u[0] & (0x7fu >> n);
+    bool good = n > 0 && n <= text->n;
+    for (size_t i = 1; good && i < n; i++) {
+        good = (u[i] & 0xc0) == 0x80;
+        c = c << 6 | (u[i] & 0x3f);
+    }
+    good = good && c >= least[n] && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
+    *text = (owl_str){text->p + (good ? n : 1), text->n - (good ? n : 1)};
+    return good ? c : 0xfffd;
+}
+
+size_t owl_text_columns(uint32_t c)
+{
+    /* Marks that are written over the character before them, and what joins characters. */
+    static const struct range none[] = {
+        {0x300, 0x36f},     {0x483, 0x489},    {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
+        {0x6d6, 0x6dc},     {0x93a, 0x93c},    {0x941, 0x948},   {0xe31, 0xe31},   {0xe34, 0xe3a},
+        {0xe47, 0xe4e},     {0x1ab0, 0x1aff},  {0x1dc0, 0x1dff}, {0x200b, 0x200f}, {0x20d0, 0x20f0},
+        {0x302a, 0x302d},   {0x3099, 0x309a},  {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff},
+        {0x1f3fb, 0x1f3ff}, {0xe0100, 0xe01ef}};
+    /* East Asian Wide and Fullwidth, and what is shown as a picture. */
+    static const struct range two[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},
+                                       {0x3041, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
+                                       {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff01, 0xff60},
+                                       {0xffe0, 0xffe6},   {0x16fe0, 0x18aff}, {0x1b000, 0x1b2ff},
+                                       {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
+                                       {0x1fa70, 0x1faff}, {0x20000, 0x3fffd}};
+    if (c < 0x300)
+        return 1;
+    return among(c, none, OWL_COUNT(none)) ? 0 : among(c, two, OWL_COUNT(two)) ? 2 : 1;
+}
+
+size_t owl_text_width(owl_str text)
+{
+    size_t width = 0;
+    while (text.n > 0)
+        width += owl_text_columns(owl_text_next(&text));
+    return width;
+}
+
+bool owl_text_unsafe(uint32_t c)
+{
+    static const struct range ranges[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
+                                          {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
+                                          {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+    return among(c, ranges, OWL_COUNT(ranges));
+}
+
+void owl_print_foreign(struct owl_print *p, enum owl_style style, owl_str text)
+{
+    begin(p, style);
+    while (text.n > 0) {
+        const char *from = text.p;
+        uint32_t c = owl_text_next(&text);
+        if (c == '\t' || c == '\n')
+            fputc(' ', p->file);
+        else if (c == 0xfffd || owl_text_unsafe(c))
+            fputs("\xef\xbf\xbd", p->file);
+        else
+            OWL_IGNORE(
+                fwrite(from, 1, (size_t)(text.p - from), p->file)); /* the stream remembers */
+    }
+    end(p, style);
+}
+
+/* ---- paragraphs and tables ------------------------------------------------------------------ */
+
+static owl_str take_word(const char **text)
+{
+    const char *start = *text + strspn(*text, " ");
+    size_t n = strcspn(start, " \n");
+    *text = start + n;
+    return (owl_str){start, n};
+}
+
+void owl_print_wrapped(struct owl_print *p, size_t indent, size_t at, const char *text)
+{
+    bool fresh = true; /* nothing is on this line yet */
+    while (*text) {
+        if (*text == '\n') {
+            fputc('\n', p->file);
+            at = 0;
+            fresh = true;
+            text++;
+            continue;
+        }
+        owl_str word = take_word(&text);
+        size_t width = owl_text_width(word);
+        if (!fresh && at + 1 + width > p->width) {
+            fputc('\n', p->file);
+            at = 0;
+            fresh = true;
+        }
+        if (fresh && at < indent)
+            blanks(p, indent - at);
+        at = fresh && at < indent ? indent : at;
+        fprintf(p->file, "%s%.*s", fresh ? "" : " ", (int)word.n, word.p);
+        at += width + !fresh;
+        fresh = false;
+    }
+    fputc('\n', p->file);
+}
+
+void owl_print_table(struct owl_print *p, const char *const *cells, size_t columns, size_t rows)
+{
+    size_t widths[OWL_TABLE_COLUMNS] = {0}, left = GAP;
+    OWL_ASSERT(columns > 0 && columns <= OWL_TABLE_COLUMNS);
+    for (size_t i = 0; i < rows * columns; i++) {
+        size_t width = owl_text_width(owl_str_of(cells[i])), c = i % columns;
+        widths[c] = width > widths[c] ? width : widths[c];
+    }
+    for (size_t c = 0; c + 1 < columns; c++)
+        left += widths[c] + GAP;
+    /* Too narrow for all: the last cell gets lines of its own. */
+    bool below = columns > 1 && left + ROOM_LEAST > p->width &&
+                 left + widths[columns - 1] > p->width;
+    size_t indent = below ? BELOW : left;
+
+    for (size_t row = 0; row < rows; row++) {
+        size_t at = 0;
+        for (size_t c = 0; c + 1 < columns; c++) {
+            const char *cell = cells[row * columns + c];
+            size_t width = owl_text_width(owl_str_of(cell));
+            blanks(p, GAP);
+            owl_print(p, c == 0 ? OWL_BOLD : OWL_PLAIN, "%s", cell);
+            bool last = below && c + 2 == columns;
+            blanks(p, last ? 0 : widths[c] - width);
+            at += GAP + (last ? width : widths[c]);
+        }
+        if (below)
+            fputc('\n', p->file);
+        owl_print_wrapped(p, indent, below ? 0 : at, cells[row * columns + columns - 1]);
+    }
+}
