@@ -6,7 +6,6 @@
 #include "cli/args.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "cli/suggest.h"

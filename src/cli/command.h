@@ -1,10 +1,10 @@
 /* cli/command.h - a command of the program, as one const descriptor.
  * Layer: cli. Threads: the main one.
  *
- * A command is a file of its own that ends in its descriptor, and a row of tbl/commands.h. Its
- * parsing, help, man page, completions and part of docs/cli.md all come from the descriptor. Lists
- * end in an entry without a name. Text is plain: paragraphs are separated by an empty line and are
- * wrapped where they are shown; "..." is quoted text, words in capitals name arguments. */
+ * A command is a file of its own that ends in its descriptor, a row of tbl/commands.h and a name in
+ * meson.build. Its parsing, help, man page, completions and part of docs/cli.md (written by
+ * `owlclaw docs markdown docs`) all come from the descriptor. Lists end in an entry that is zero.
+ * Text is plain: an empty line separates paragraphs, which are wrapped where they are shown. */
 #ifndef OWL_CLI_COMMAND_H
 #define OWL_CLI_COMMAND_H
 
@@ -53,24 +53,21 @@ struct owl_run;
 
 struct owl_command {
     const char *words;   /* "mcp-server config validate"; "" is the program itself */
-    const char *summary; /* one line, no full stop */
+    const char *summary; /* a line, no full stop */
     const char *description;
     const struct owl_command_argument *arguments;
     const struct owl_command_option *options;
-    const struct owl_command_exit *exits; /* those that mean more here than for every command */
+    const struct owl_command_exit *exits; /* that mean more here than for everybody */
     const struct owl_command_example *examples;
     int (*run)(struct owl_run *run); /* returns the exit code; NULL: a group of commands */
     bool hidden;                     /* for the build: in no help, no list, no completion */
 };
 
-/* All commands and groups, in the order of help, with NULL at the end. The first is the program,
- * whose options and exit codes are everybody's. */
+/* All commands and groups, in the order of help, with NULL at the end. */
 extern const struct owl_command *const owl_commands[];
-/* The first of the list. */
+/* The first of them, whose options and exit codes are everybody's. */
 extern const struct owl_command owl_command_program;
 
-/* The command or group of these words, or NULL. */
-const struct owl_command *owl_command_find(const char *words);
 /* Whether @p child is in the group @p parent, directly. */
 bool owl_command_in(const struct owl_command *child, const struct owl_command *parent);
 /* The last of its words: "validate". */
@@ -78,17 +75,19 @@ const char *owl_command_name(const struct owl_command *c);
 
 /* ---- running -------------------------------------------------------------------------------- */
 
+struct owl_given {
+    const struct owl_command_option *option;
+    const char *value; /* NULL if it has none */
+};
+
 /* What a command was given, and where it prints: answers to `out`, troubles to `err`. */
 struct owl_run {
     const struct owl_command *command;
     struct owl_print *out, *err;
     bool json; /* print JSON, one value */
     const char *const *operands;
-    size_t n_operands; /* as many as the descriptor allows */
-    const struct owl_given {
-        const struct owl_command_option *option;
-        const char *value; /* NULL if it has none */
-    } * given;
+    size_t n_operands; /* as many as the descriptor asks for and allows */
+    const struct owl_given *given;
     size_t n_given;
 };
 

@@ -40,29 +40,21 @@ const struct owl_command owl_command_program = {
         },
 };
 
-static const struct owl_command owl_command_schema = {
+const struct owl_command owl_command_schema = {
     .words = "schema",
     .summary = "Work with JSON Schema",
 };
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-extern const struct owl_command owl_command_schema_validate, owl_command_docs;
+#define OWL_COMMAND_ROW(symbol) extern const struct owl_command owl_command_##symbol;
+#include "tbl/commands.h"
 
 const struct owl_command *const owl_commands[] = {
 #define OWL_COMMAND_ROW(symbol) &owl_command_##symbol,
 #include "tbl/commands.h"
     NULL,
 };
-
-const struct owl_command *owl_command_find(const char *words)
-{
-    for (size_t i = 0; owl_commands[i]; i++) {
-        if (strcmp(owl_commands[i]->words, words) == 0)
-            return owl_commands[i];
-    }
-    return NULL;
-}
 
 const char *owl_command_name(const struct owl_command *c)
 {
@@ -134,7 +126,8 @@ int owl_run_json(struct owl_run *r, owl_json_writer *w, int code)
     size_t n = 0;
     int rc = w ? owl_json_writer_text(w, &text, &n) : -OWL_ENOMEM;
     if (rc)
-        code = owl_run_fail(r, OWL_EXIT_INNER, "%s", owl_err_info(rc)->text);
+        code = owl_run_fail(r, OWL_EXIT_INNER, "%s",
+                            rc == -OWL_ENOMEM ? "out of memory" : owl_err_info(rc)->text);
     else
         owl_print(r->out, OWL_PLAIN, "%s\n", text);
     owl_json_writer_free(w);

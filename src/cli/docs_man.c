@@ -10,12 +10,19 @@
 
 enum { LINE = 72 }; /* of the source, where text is broken */
 
-/* Text as roff reads it. Dashes of options and of @p code stay dashes; others are hyphens. */
+/* Paragraphs as roff reads them. Dashes of options and of @p code stay dashes; others are hyphens. */
 static void put(struct owl_buf *b, const char *text, bool code)
 {
     bool line_begins = true, word_begins = true, option = false;
     for (size_t column = 0; *text; text++, column++) {
         option = *text == '-' && (option || word_begins);
+        if (text[0] == '\n' && text[1] == '\n') {
+            owl_buf_putz(b, "\n.PP\n");
+            line_begins = word_begins = true;
+            column = 0;
+            text++;
+            continue;
+        }
         if (*text == ' ' && !code && column + strcspn(text + 1, " ") >= LINE) {
             owl_buf_putc(b, '\n');
             line_begins = word_begins = true;
@@ -41,20 +48,6 @@ static void put(struct owl_buf *b, const char *text, bool code)
         line_begins = *text == '\n';
         word_begins = line_begins || *text == ' ';
     }
-}
-
-static void put_paragraphs(struct owl_buf *b, const char *text)
-{
-    for (const char *end; (end = strstr(text, "\n\n")) != NULL; text = end + 2) {
-        char one[2048];
-        size_t n = (size_t)(end - text) < sizeof one ? (size_t)(end - text) : sizeof one - 1;
-        memcpy(one, text, n);
-        one[n] = '\0';
-        put(b, one, false);
-        owl_buf_putz(b, "\n.PP\n");
-    }
-    put(b, text, false);
-    owl_buf_putc(b, '\n');
 }
 
 void owl_docs_put_page(struct owl_buf *b, const struct owl_command *c)
@@ -167,7 +160,8 @@ void owl_docs_man(struct owl_buf *b, const struct owl_command *c)
     put_synopsis(b, c);
     if (c->description) {
         owl_buf_putz(b, ".SH DESCRIPTION\n");
-        put_paragraphs(b, c->description);
+        put(b, c->description, false);
+        owl_buf_putc(b, '\n');
     }
     if (program)
         put_commands(b);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -148,7 +147,9 @@ void owl_print_place(struct owl_print *p, owl_str text, size_t at)
     char number[24];
     int margin = snprintf(number, sizeof number, "%5zu", place.line);
     size_t room = p->width - (size_t)margin - 5; /* " | " and an ellipsis at each end */
-    size_t from = window(text, place.begin, at, room * 2 / 3);
+    size_t from = window(text, place.begin, place.end, room);
+    if (from > place.begin) /* it does not fit */
+        from = window(text, place.begin, at, room * 2 / 3);
     owl_str rest = {text.p + from, place.end > from ? place.end - from : 0};
     size_t caret = 0, columns = 0;
     while (rest.n > 0) {

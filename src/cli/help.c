@@ -2,7 +2,7 @@
  * Threads: the main one. */
 #include "cli/help.h"
 
-enum { CELL = 120, ROWS = 48, TEXT = 4096 };
+enum { ROWS = 64, TEXT = 4096 };
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
@@ -79,21 +79,21 @@ static void rows_init(struct rows *r)
 /* The cell that was written last begins at @p from. */
 static void cell(struct rows *r, size_t column, size_t from)
 {
+    OWL_ASSERT(r->n < ROWS);
     owl_buf_putc(&r->text, '\0');
-    if (r->n < ROWS)
-        r->at[r->n][column] = from;
+    r->at[r->n][column] = from;
     r->n += column;
 }
 
 static void rows_print(struct owl_print *p, struct rows *r, const char *title)
 {
     const char *cells[ROWS][2];
-    size_t n = r->n < ROWS ? r->n : ROWS;
-    for (size_t i = 0; i < n && r->text.rc == 0; i++) {
+    size_t n = r->text.rc == 0 ? r->n : 0;
+    for (size_t i = 0; i < n; i++) {
         cells[i][0] = r->text.p + r->at[i][0];
         cells[i][1] = r->text.p + r->at[i][1];
     }
-    if (n > 0 && r->text.rc == 0) {
+    if (n > 0) {
         owl_print(p, OWL_ACCENT, "\n%s\n", title);
         owl_print_table(p, &cells[0][0], 2, n);
     }

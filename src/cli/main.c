@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/arena.h"
 #include "cli/args.h"
 #include "cli/help.h"

@@ -93,12 +93,16 @@ static int add(struct owl_schema_maps *m, owl_str uri, const struct owl_file *f)
 {
     owl_error error = {0};
     size_t at;
-    if (owl_file_prove_json(f, &at, &error)) {
-        struct owl_place place = owl_place_of(owl_file_text(f), at);
+    int rc = owl_file_prove_json(f, &at, &error);
+    struct owl_place place = owl_place_of(owl_file_text(f), at);
+    if (rc == -OWL_ENOMEM)
+        return rc;
+    if (rc)
         return problem(m, "%s:%zu:%zu: %s", f->name, place.line, place.column, error.message);
-    }
-    int rc = owl_schema_registry_add(m->registry, uri, owl_file_text(f), &error);
-    return rc ? problem(m, "%s: %s", f->name, error.message) : 0;
+    rc = owl_schema_registry_add(m->registry, uri, owl_file_text(f), &error);
+    if (rc && rc != -OWL_ENOMEM)
+        return problem(m, "%s: %s", f->name, error.message);
+    return rc;
 }
 
 static void load_file(struct owl_schema_maps *m, const struct owl_schema_map *map, owl_str uri)
@@ -111,12 +115,13 @@ static void load_file(struct owl_schema_maps *m, const struct owl_schema_map *ma
     OWL_IGNORE(snprintf(name, sizeof name, "%s/%.*s", map->dir, (int)rest.n, rest.p) < 0);
     struct owl_file f = {.name = name};
     owl_error error = {0};
-    if (owl_file_read_fd(&f, fd, OWL_FILE_MAX - m->bytes, &error)) {
+    int rc = owl_file_read_fd(&f, fd, OWL_FILE_MAX - m->bytes, &error);
+    m->bytes += rc == 0 ? f.n : 0;
+    if (rc == 0)
+        rc = add(m, uri, &f);
+    else if (rc != -OWL_ENOMEM)
         problem(m, "%s: %s", name, error.message);
-    } else {
-        m->bytes += f.n;
-        OWL_IGNORE(add(m, uri, &f)); /* the problem is kept */
-    }
+    m->no_memory = rc == -OWL_ENOMEM;
     close(fd);
     owl_file_done(&f);
 }

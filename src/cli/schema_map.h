@@ -18,6 +18,7 @@ struct owl_schema_maps {
     struct owl_schema_registry *registry; /* to compile with */
     struct owl_schema_map *first;
     size_t files, bytes;                  /* read so far */
+    bool no_memory;                       /* ran out while a document was loaded */
     char problem[OWL_SCHEMA_MAP_PROBLEM]; /* why a document was not found; "" if none was mapped */
 };
 

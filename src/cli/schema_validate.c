@@ -84,7 +84,7 @@ static int compile(struct job *j)
     };
     owl_error error = {0};
     int rc = owl_schema_compile(owl_file_text(&j->schema), &options, &j->compiled, &error);
-    if (rc == -OWL_ENOMEM)
+    if (rc == -OWL_ENOMEM || j->maps.no_memory)
         return no_memory(j);
     if (rc && *j->maps.problem)
         return owl_run_fail(j->run, OWL_EXIT_USAGE, "%s: a reference cannot be followed: %s",
@@ -273,9 +273,9 @@ const struct owl_command owl_command_schema_validate = {
     .examples =
         (const struct owl_command_example[]){
             {"owlclaw schema validate user.schema.json user.json", "Check a file:"},
-            {"curl -s https://example.com/7 | owlclaw schema validate --json s.json - | jq",
-             "Check what another program prints, for a third one:"},
-            {"owlclaw schema validate --map https://example.com/=schemas s.json user.json",
+            {"curl -s https://example.com/7 | owlclaw schema validate --json s.json -",
+             "Check what another program prints:"},
+            {"owlclaw schema validate --map https://example.com/=schemas s.json u.json",
              "Take the documents that the schema refers to from the folder schemas:"},
             {NULL, NULL},
         },

@@ -193,9 +193,12 @@ TEST(every_descriptor_is_complete, "OR-12.8")
         const struct owl_command *c = owl_commands[i];
         size_t n = strlen(c->summary);
         assert_true(n > 0 && n <= 72 && c->summary[n - 1] != '.');
-        assert_ptr_equal(owl_command_find(c->words), c);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(owl_commands[k]->words, c->words);
         check_options(c);
         check_arguments(c);
+        for (const struct owl_command_example *e = c->examples; e && e->line; e++)
+            assert_true(strlen(e->line) <= 74 && strncmp(e->text, "", 1) != 0);
         if (i == 0)
             continue;
         bool has_group = false; /* before it */
@@ -203,5 +206,4 @@ TEST(every_descriptor_is_complete, "OR-12.8")
             has_group = has_group || (!owl_commands[k]->run && owl_command_in(c, owl_commands[k]));
         assert_true(has_group);
     }
-    assert_null(owl_command_find("no such thing"));
 }
