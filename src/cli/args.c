@@ -114,9 +114,9 @@ static void take_common(struct owl_args *a, const struct owl_command_option *o, 
         a->version = true;
     else if (strcmp(o->name, "json") == 0)
         a->json = true;
-    else if (strcmp(value, "always") == 0)
+    else if (strcmp(o->name, "color") == 0 && strcmp(value, "always") == 0)
         a->colour = OWL_COLOUR_ALWAYS;
-    else if (strcmp(value, "never") == 0)
+    else if (strcmp(o->name, "color") == 0 && strcmp(value, "never") == 0)
         a->colour = OWL_COLOUR_NEVER;
 }
 

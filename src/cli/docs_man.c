@@ -10,43 +10,42 @@
 
 enum { LINE = 72 }; /* of the source, where text is broken */
 
-/* Paragraphs as roff reads them. Dashes of options and of @p code stay dashes; others are hyphens. */
+/* How roff writes a character that it would take for its own, or show as another; or NULL. */
+static const char *escaped(char c)
+{
+    switch (c) {
+    case '\\': return "\\e";
+    case '"': return "\\(dq";
+    case '\'': return "\\(aq";
+    case '~': return "\\(ti";
+    case '^': return "\\(ha";
+    default: return NULL;
+    }
+}
+
+/* Paragraphs, broken into lines. Dashes of options and of @p code stay dashes; others are hyphens. */
 static void put(struct owl_buf *b, const char *text, bool code)
 {
-    bool line_begins = true, word_begins = true, option = false;
-    for (size_t column = 0; *text; text++, column++) {
-        option = *text == '-' && (option || word_begins);
-        if (text[0] == '\n' && text[1] == '\n') {
-            owl_buf_putz(b, "\n.PP\n");
-            line_begins = word_begins = true;
-            column = 0;
-            text++;
-            continue;
-        }
-        if (*text == ' ' && !code && column + strcspn(text + 1, " ") >= LINE) {
-            owl_buf_putc(b, '\n');
-            line_begins = word_begins = true;
+    bool begins = true, option = false; /* a word begins; it is an option so far */
+    size_t column = 0;
+    for (; *text; text++) {
+        bool paragraph = strncmp(text, "\n\n", 2) == 0;
+        bool full = *text == ' ' && !code && column + strcspn(text + 1, " ") >= LINE;
+        option = *text == '-' && (option || begins);
+        begins = paragraph || *text == ' ';
+        if (paragraph || full) {
+            owl_buf_putz(b, paragraph ? "\n.PP\n" : "\n");
+            text += paragraph;
             column = 0;
             continue;
         }
-        if (line_begins && (*text == '.' || *text == '\''))
-            owl_buf_putz(b, "\\&");
-        if (*text == '\\')
-            owl_buf_putz(b, "\\e");
-        else if (*text == '-' && (code || option))
-            owl_buf_putz(b, "\\-");
-        else if (*text == '"')
-            owl_buf_putz(b, "\\(dq");
-        else if (*text == '\'')
-            owl_buf_putz(b, "\\(aq");
-        else if (*text == '~')
-            owl_buf_putz(b, "\\(ti");
-        else if (*text == '^')
-            owl_buf_putz(b, "\\(ha");
+        if (column++ == 0 && *text == '.')
+            owl_buf_putz(b, "\\&"); /* no request */
+        const char *other = *text == '-' && (code || option) ? "\\-" : escaped(*text);
+        if (other)
+            owl_buf_putz(b, other);
         else
             owl_buf_putc(b, *text);
-        line_begins = *text == '\n';
-        word_begins = line_begins || *text == ' ';
     }
 }
 

@@ -63,3 +63,50 @@ TEST(help_survives_without_memory, "")
     assert_non_null(strstr(text, "Check a JSON document"));
     free(text);
 }
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+static void check_options(const struct owl_command *c)
+{
+    for (const struct owl_command_option *o = c->options; o && o->name; o++) {
+        assert_non_null(o->help);
+        assert_true(strlen(o->help) <= 72);
+        assert_true(o->value || (!o->choices && !o->file && !o->repeated));
+        for (const struct owl_command_option *p = owl_command_program.options;
+             c != &owl_command_program && p->name; p++)
+            assert_true(strcmp(o->name, p->name) != 0 && (!o->letter || o->letter != p->letter));
+    }
+}
+
+static void check_arguments(const struct owl_command *c)
+{
+    bool optional = false;
+    for (const struct owl_command_argument *a = c->arguments; a && a->name; a++) {
+        assert_non_null(a->help);
+        assert_true(a->optional || !optional);
+        assert_true(!a->repeated || !a[1].name);
+        optional = a->optional;
+    }
+}
+
+TEST(every_descriptor_is_complete, "OR-12.8")
+{
+    assert_ptr_equal(owl_commands[0], &owl_command_program);
+    for (size_t i = 0; owl_commands[i]; i++) {
+        const struct owl_command *c = owl_commands[i];
+        size_t n = strlen(c->summary);
+        assert_true(n > 0 && n <= 72 && c->summary[n - 1] != '.');
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(owl_commands[k]->words, c->words);
+        check_options(c);
+        check_arguments(c);
+        for (const struct owl_command_example *e = c->examples; e && e->line; e++)
+            assert_true(strlen(e->line) <= 74 && strncmp(e->text, "", 1) != 0);
+        if (i == 0)
+            continue;
+        bool has_group = false; /* before it */
+        for (size_t k = 0; k < i; k++)
+            has_group = has_group || (!owl_commands[k]->run && owl_command_in(c, owl_commands[k]));
+        assert_true(has_group);
+    }
+}
