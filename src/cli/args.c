@@ -114,10 +114,10 @@ static void take_common(struct owl_args *a, const struct owl_command_option *o, 
         a->version = true;
     else if (strcmp(o->name, "json") == 0)
         a->json = true;
-    else if (strcmp(o->name, "color") == 0 && strcmp(value, "always") == 0)
-        a->colour = OWL_COLOUR_ALWAYS;
-    else if (strcmp(o->name, "color") == 0 && strcmp(value, "never") == 0)
-        a->colour = OWL_COLOUR_NEVER;
+    else if (strcmp(o->name, "color") == 0 && value)
+        a->colour = strcmp(value, "always") == 0  ? OWL_COLOUR_ALWAYS
+                    : strcmp(value, "never") == 0 ? OWL_COLOUR_NEVER
+                                                  : OWL_COLOUR_AUTO;
 }
 
 static bool is_common(const struct owl_command_option *option)
