@@ -117,7 +117,7 @@ struct owl_reading {
     uint32_t source;         /* for the marks */
     struct owl_arena *arena; /* gets the tree */
     struct owl_faults *faults;
-    uint32_t max_depth;  /* 0: 100 */
+    uint32_t max_depth;  /* 0: 100; at most OWL_JSON_DEPTH */
     uint32_t max_values; /* 0: 1,000,000, those that aliases repeat included */
 };
 
@@ -126,8 +126,9 @@ struct owl_reading {
  * kept. @errors OWL_EPARSE: no tree, and a fault says why; OWL_ENOMEM.
  *
  * YAML 1.2 with the core schema: one document; "no" is a string, 012 is twelve, 1e3 is a number.
- * Aliases repeat what they name. Tags other than those of the core schema, merge keys and keys
- * that are no scalars are faults. */
+ * Aliases repeat what they name, with the mark of the alias; what is within has the marks of where
+ * it was written. Tags other than those of the core schema, merge keys and keys that are no scalars
+ * are faults. */
 OWL_NODISCARD int owl_yaml_read(const struct owl_reading *r, struct owl_value **ret);
 /* TOML 1.0. */
 OWL_NODISCARD int owl_toml_read(const struct owl_reading *r, struct owl_value **ret);
