@@ -223,9 +223,8 @@ static void wrong_tag(struct yaml *y, struct owl_mark at, const yaml_char_t *tag
     if (tag_of(tag) == OWL_TAG_UNKNOWN) {
         struct owl_fault *f = owl_fault_add(y->r->faults, at, "the tag %.80s is not known", name);
         owl_fault_hint(y->r->faults, f,
-                       "take it out, or put the value in quotes if the ! is part "
-                       "of it; known are !!str !!int !!float !!bool !!null !!map "
-                       "!!seq");
+                       "take it out, or put the value in quotes if the ! is part of it; known are "
+                       "!!str !!int !!float !!bool !!null !!map !!seq");
         return;
     }
     name = strrchr(name, ':') + 1;

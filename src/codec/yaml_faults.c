@@ -137,9 +137,10 @@ static void explain_no_colon(const struct trouble *t)
 
 static void explain_no_key(const struct trouble *t)
 {
-    char before = t->at > t->text.p ? t->at[-1] : '\0';
-    for (const char *p = t->at; p > t->text.p && (p[-1] == ' ' || p[-1] == '\t'); p--)
-        before = p - 1 > t->text.p ? p[-2] : '\0';
+    const char *p = t->at;
+    while (p > t->text.p && (p[-1] == ' ' || p[-1] == '\t'))
+        p--;
+    char before = p > t->text.p ? p[-1] : '\0';
     if (before == '"' || before == '\'') {
         say(t, t->mark, "text behind the end of a quoted string",
             "see whether a quote is missing before; within '...' write '' for a quote, within "
