@@ -96,7 +96,7 @@ static void explain_word(const struct jsonc *j, owl_str word)
     };
     const char *at = j->text.p + (word.p - j->plain.p);
     struct owl_faults *to = j->r->faults;
-    bool number = word.p[0] < 'A' && word.p[0] != '_' && word.p[0] != '$';
+    bool number = (unsigned char)word.p[0] < 'A' && word.p[0] != '$';
     struct owl_fault *f = owl_fault_add(to, owl_mark_of(j->r, j->text, at), "%.*s is no %s of JSON",
                                         word.n < 80 ? (int)word.n : 80, word.p,
                                         number ? "number" : "value");

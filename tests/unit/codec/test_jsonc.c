@@ -85,6 +85,7 @@ TEST(what_is_wrong_in_json_is_said_where_it_is, "")
         {"{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> x\n}", NULL,
          "2:1 this line is left of a merge conflict [decide for one side"},
         {"[\"ä\", x]", NULL, "1:7 x is no value"},
+        {"[ä]", NULL, "1:2 ä is no value of JSON"},
         {"\xff\xfe{\0", NULL, "1:1 the text is UTF-16, not UTF-8 [save the file as UTF-8]"},
         {"[\n\"\xe9\"]", NULL, "2:2 the byte 0xe9 is not UTF-8 [save the file as UTF-8]"},
     };
