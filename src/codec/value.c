@@ -209,6 +209,7 @@ void owl_value_pointer(struct owl_buf *b, const struct owl_value *root, const st
 static OWL_THREAD_LOCAL struct owl_fault nowhere; /* of those that are not kept */
 
 /* What a terminal would act upon is shown as "?"; the text is ours but for what it quotes. */
+OWL_PRINTF(3, 0)
 static owl_str shown(struct owl_arena *a, const struct owl_fault *fault, const char *fmt,
                      va_list args)
 {
