@@ -69,8 +69,10 @@ struct owl_toml {
     struct owl_toml_frame *frames;
     uint32_t n_frames, cap_frames;
 
-    struct owl_toml_table *root, *current; /* current: of the last header */
-    struct owl_toml_table dropped;         /* what is put into it is not kept */
+    struct owl_toml_table *root;
+    struct owl_toml_table *current; /* of the last header */
+    struct owl_toml_table *lost;    /* of a header that was refused */
+    struct owl_toml_table dropped;  /* what is put into it is not kept */
     struct owl_toml_table *indexed;
 };
 
@@ -113,6 +115,11 @@ static inline char owl_toml__peek(const struct owl_toml *t, size_t i)
     return i < (size_t)(t->end - t->p) ? t->p[i] : '\0';
 }
 
+static inline bool owl_toml__one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c);
+}
+
 static inline bool owl_toml__control(char c)
 {
     return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
@@ -148,8 +155,7 @@ OWL_NODISCARD int owl_toml__scalar(struct owl_toml *t, struct owl_value **ret);
 
 /* ---- tables: toml_table.c --------------------------------------------------------------- */
 
-/* Takes the place of one value. -OWL_EPARSE: there are too many. */
-OWL_NODISCARD int owl_toml__count(struct owl_toml *t, struct owl_mark at);
+/* -OWL_EPARSE: there are too many values. */
 OWL_NODISCARD int owl_toml__value(struct owl_toml *t, enum owl_node_kind kind, struct owl_mark at,
                                   struct owl_value **ret);
 /* A table or array that is to be put into @p parent (NULL: the document itself). */

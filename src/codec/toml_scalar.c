@@ -103,17 +103,19 @@ struct date_time {
     char expected[96]; /* what is wrong, once something is */
 };
 
-/* A number of @p n digits from @p low to @p high. */
+/* A number of @p n digits from @p low to @p high; @p low if it is none. */
 static int field(struct date_time *d, int n, int low, int high, const char *name)
 {
     int v = 0, i = 0;
     for (; i < n && d->p + i < d->end && owl_toml__digit(d->p[i]); i++)
         v = v * 10 + (d->p[i] - '0');
     d->p += i;
-    if ((i < n || v < low || v > high) && !d->expected[0])
+    if (i == n && v >= low && v <= high)
+        return v;
+    if (!d->expected[0])
         snprintf(d->expected, sizeof d->expected, "%s of %s digits from %0*d to %0*d", name,
                  n == 2 ? "two" : "four", n, low, n, high);
-    return v;
+    return low;
 }
 
 static void literal(struct date_time *d, char c, const char *before)
@@ -183,7 +185,7 @@ static enum owl_value_form read_date_time(struct date_time *d)
         return OWL_FORM_LOCAL_DATE;
     d->p++;
     read_time(d);
-    if (d->p == d->end || !memchr("Zz+-", *d->p, 4))
+    if (d->p == d->end || !owl_toml__one_of(*d->p, "Zz+-"))
         return OWL_FORM_LOCAL_DATE_TIME;
     read_offset(d);
     return OWL_FORM_OFFSET_DATE_TIME;
@@ -205,7 +207,7 @@ static void join_time(struct owl_toml *t, struct word *w)
     if (w->s.n != 10 || w->s.p[4] != '-' || t->end - end < 4 || end[0] != ' ' ||
         !owl_toml__digit(end[1]) || !owl_toml__digit(end[2]) || end[3] != ':')
         return;
-    for (end++; end < t->end && memchr("0123456789:.+-Zz", *end, 16); end++)
+    for (end++; end < t->end && owl_toml__one_of(*end, "0123456789:.+-Zz"); end++)
         ;
     w->s.n = (size_t)(end - w->s.p);
     t->p = end;
@@ -438,7 +440,7 @@ static int number_or_text(struct owl_toml *t, struct word *w, struct owl_value *
     owl_str s = {w->s.p + sign, w->s.n - sign};
     if (owl_str_is(s, "inf") || owl_str_is(s, "nan"))
         return not_finite(t, w, ret);
-    if (s.n > 1 && s.p[0] == '0' && memchr("xobXOB", s.p[1], 6)) {
+    if (s.n > 1 && s.p[0] == '0' && owl_toml__one_of(s.p[1], "xobXOB")) {
         if (!sign && (s.p[1] & 0x20))
             return prefixed(t, w, ret);
         owl_fault_hint(t->in->faults, wrong(t, w, "a number"),
@@ -456,7 +458,7 @@ int owl_toml__scalar(struct owl_toml *t, struct owl_value **ret)
 {
     struct word w = {{t->p, 0}, owl_toml__mark(t, t->p)};
     const char *p = t->p;
-    while (p < t->end && !owl_toml__control(*p) && !memchr(" \t,;]}#", *p, 7))
+    while (p < t->end && !owl_toml__control(*p) && !owl_toml__one_of(*p, " \t,;]}#"))
         p++;
     w.s.n = (size_t)(p - w.s.p);
     *ret = NULL;

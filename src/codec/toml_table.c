@@ -7,7 +7,8 @@
 
 enum { INDEX_FROM = 16 };
 
-int owl_toml__count(struct owl_toml *t, struct owl_mark at)
+/* Takes the place of one value. -OWL_EPARSE: there are too many. */
+static int count(struct owl_toml *t, struct owl_mark at)
 {
     if (t->values < t->max_values) {
         t->values++;
@@ -23,7 +24,7 @@ int owl_toml__count(struct owl_toml *t, struct owl_mark at)
 int owl_toml__value(struct owl_toml *t, enum owl_node_kind kind, struct owl_mark at,
                     struct owl_value **ret)
 {
-    int rc = owl_toml__count(t, at);
+    int rc = count(t, at);
     if (rc)
         return rc;
     struct owl_value *v = owl_value_new(t->in->arena, kind, at);
@@ -44,7 +45,7 @@ int owl_toml__table(struct owl_toml *t, enum owl_node_kind kind, enum owl_toml_h
                       t->max_depth);
         return OWL_TOML_STOP;
     }
-    int rc = owl_toml__count(t, at);
+    int rc = count(t, at);
     if (rc)
         return rc;
     struct owl_toml_table *table = owl_arena_zalloc(t->in->arena, sizeof *table);
@@ -233,12 +234,15 @@ int owl_toml__place(struct owl_toml *t, struct owl_toml_table *table, struct owl
 
 int owl_toml__section_dropped(struct owl_toml *t)
 {
-    t->current = owl_arena_zalloc(t->scratch, sizeof *t->current);
-    if (!t->current)
-        return -OWL_ENOMEM;
-    t->current->value.kind = OWL_NODE_OBJECT;
-    t->current->how = OWL_TOML_HEADER;
-    t->current->depth = 1;
+    if (!t->lost || t->lost->value.first) { /* an empty one serves again: headers are not counted */
+        t->lost = owl_arena_zalloc(t->scratch, sizeof *t->lost);
+        if (!t->lost)
+            return -OWL_ENOMEM;
+        t->lost->value.kind = OWL_NODE_OBJECT;
+        t->lost->how = OWL_TOML_HEADER;
+        t->lost->depth = 1;
+    }
+    t->current = t->lost;
     return 0;
 }
 
