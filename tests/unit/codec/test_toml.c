@@ -182,7 +182,7 @@ TEST(nothing_is_an_empty_table, "")
 
 TEST(text_without_quotes_is_told_with_its_quotes, "")
 {
-    check("a = my server # here\nb = 10s\nc = C:\\dir\nd = 127.0.0.1:80\ne = [x y, z]\n", /**/
+    check("a = my server # here\nb = 10s\nc = C:\\dir\nd = 127.0.0.1:80\ne = [x y, z]\n",
           "1:5+9 found my server, expected a value | text needs quotes: \"my server\"\n"
           "2:5+3 found 10s, expected a value | text needs quotes: \"10s\"\n"
           "3:5+6 found C:\\dir, expected a value | text needs quotes: 'C:\\dir'\n"
@@ -194,7 +194,7 @@ TEST(text_without_quotes_is_told_with_its_quotes, "")
 
 TEST(habits_of_other_notations_are_told, "")
 {
-    check("a: 1\nb = True\nc = no\nd = null\ne == 1\nf = 1;\ng = 1,\nh = NaN\n", /**/
+    check("a: 1\nb = True\nc = no\nd = null\ne == 1\nf = 1;\ng = 1,\nh = NaN\n",
           "1:2+1 found ':' behind the key a, expected '=' | "
           "TOML has = where YAML and JSON have a colon: a = …\n"
           "2:5+4 found True, expected a value | write true\n"
@@ -220,7 +220,7 @@ TEST(habits_of_other_notations_are_told, "")
 
 TEST(keys_without_values_and_values_without_keys_are_told, "")
 {
-    check("a\nb 1\nc =\n= 1\nd. = 1\n\xc3\xa4 = 1\ne = 1 f = 2\n\"\"\"g\"\"\" = 1\n", /**/
+    check("a\nb 1\nc =\n= 1\nd. = 1\n\xc3\xa4 = 1\ne = 1 f = 2\n\"\"\"g\"\"\" = 1\n",
           "1:2+1 found the end of the line behind the key a, expected '=' | write a = value\n"
           "2:3+1 found 1 behind the key b, expected '=' | write b = value\n"
           "3:4+1 found the end of the line, expected a value | write \"\" for an empty string\n"
@@ -311,7 +311,7 @@ TEST(dates_that_never_were_are_told, "")
 TEST(of_two_equal_keys_the_first_is_kept_and_named, "")
 {
     check(
-        "a = 1\n  a = 2\nb.c = 1\nb.c.d = 2\nb = 3\ne = {x = 1, x = 2}\ne.y = 3\n", /**/
+        "a = 1\n  a = 2\nb.c = 1\nb.c.d = 2\nb = 3\ne = {x = 1, x = 2}\ne.y = 3\n",
         "2:3+1 the key \"a\" is there already: line 1, column 1 makes it a number | "
         "keep one of the two, or rename one\n"
         "4:3+1 the key \"c\" cannot have keys of its own here: line 3, column 3 makes it a number\n"
@@ -323,12 +323,12 @@ TEST(of_two_equal_keys_the_first_is_kept_and_named, "")
         "table | put the key between the braces of line 6\n",
         "{\"a\":1,\"b\":{\"c\":1},\"e\":{\"x\":1}}");
     check(
-        "[a.b]\nx = 1\n[a]\nb.y = 2\n", /**/
+        "[a.b]\nx = 1\n[a]\nb.y = 2\n",
         "4:1+1 the key \"b\" cannot have keys of its own here: line 1, column 4 makes it a table | "
         "put the key below the header of line 1\n",
         "{\"a\":{\"b\":{\"x\":1}}}");
     /* A table that was but implied may be defined by a dotted key; then it is. */
-    check("[a.b.c]\n[a]\nb.y = 2\n[a.b]\n", /**/
+    check("[a.b.c]\n[a]\nb.y = 2\n[a.b]\n",
           "4:2+3 the table [a.b] is there already: line 1, column 4 defines it | "
           "put all its keys in one place\n",
           "{\"a\":{\"b\":{\"c\":{},\"y\":2}}}");
@@ -336,14 +336,14 @@ TEST(of_two_equal_keys_the_first_is_kept_and_named, "")
 
 TEST(tables_and_arrays_of_tables_that_are_mixed_up_are_told, "")
 {
-    check("[a]\nx = 1\n[a]\nx = 2\ny = 01\n", /**/
+    check("[a]\nx = 1\n[a]\nx = 2\ny = 01\n",
           "3:2+1 the table [a] is there already: line 1, column 1 defines it | "
           "put all its keys in one place\n"
           "5:5+2 found 01, expected a number without 0 in front | "
           "leave the 0 out; an octal number is 0o17, and text needs quotes: \"017\"\n",
           "{\"a\":{\"x\":1}}");
     check(
-        "[[a]]\nx = 1\n[a]\nx = 2\n[[b]\n[c]]\n[d\n[]\n", /**/
+        "[[a]]\nx = 1\n[a]\nx = 2\n[[b]\n[c]]\n[d\n[]\n",
         "3:2+1 found the header [a], but line 1, column 1 makes \"a\" an array of tables | "
         "write [[a]] to add an entry\n"
         "5:5+1 found the end of the line, expected a second ']' | an entry is [[b]], a table [b]\n"
@@ -352,31 +352,31 @@ TEST(tables_and_arrays_of_tables_that_are_mixed_up_are_told, "")
         "7:3+1 found the end of the line, expected ']'\n"
         "8:2+1 found ']', expected the name of a table\n",
         "{\"a\":[{\"x\":1},{\"x\":2}],\"c\":{}}");
-    check("[a]\n[[a]]\nx = 1\n", /**/
+    check("[a]\n[[a]]\nx = 1\n",
           "2:3+1 found the header [[a]], but line 1, column 1 makes \"a\" a table | "
           "write [[a]] in line 1 too, if there are to be several\n",
           "{\"a\":{}}");
-    check("a = [1]\n[[a]]\nb = {}\n[b.c]\nx = 1\n", /**/
+    check("a = [1]\n[[a]]\nb = {}\n[b.c]\nx = 1\n",
           "2:3+1 found the header [[a]], but line 1, column 5 makes \"a\" an array\n",
           "{\"a\":[1],\"b\":{\"c\":{\"x\":1}}}");
-    check("a = {}\n[a.c]\nx = 1\n", /**/
+    check("a = {}\n[a.c]\nx = 1\n",
           "2:2+3 found the header [a.c], but line 1, column 5 makes \"a\" an inline table\n",
           "{\"a\":{}}");
 }
 
 TEST(what_follows_something_unclosed_is_read, "")
 {
-    check("a = [1, 2\nb = 3\nc = [1,\n  d.e = 4\nf = [\n[g]\nh = {x = 1\ni = 5\n", /**/
+    check("a = [1, 2\nb = 3\nc = [1,\n  d.e = 4\nf = [\n[g]\nh = {x = 1\ni = 5\n",
           "2:1+1 found b, expected ',' or ']': the array of line 1, column 5 is open\n"
           "4:3+1 found d, expected ',' or ']': the array of line 3, column 5 is open\n"
           "6:1+1 found '[', expected ',' or ']': the array of line 5, column 5 is open\n"
           "7:11+1 found the end of the line, expected '}': the inline table of line 7, column 5 is "
           "open | an inline table stands in one line; for more, write a [table]\n",
           "{\"b\":3,\"d\":{\"e\":4},\"g\":{\"i\":5}}");
-    check("a = [1 2, [3, \"]\"], # ]\n '''\n]''']\nb = 1\n", /**/
+    check("a = [1 2, [3, \"]\"], # ]\n '''\n]''']\nb = 1\n",
           "1:8+1 found 2, expected ',' or ']': the array of line 1, column 5 is open\n",
           "{\"b\":1}");
-    check("a = [1,,2]\nb = [[true],\n[inf],\n[-1]]\nc = [", /**/
+    check("a = [1,,2]\nb = [[true],\n[inf],\n[-1]]\nc = [",
           "1:8+1 found ',', expected a value or ']'\n"
           "5:6+1 found the end of the file, expected ',' or ']': the array of line 5, column 5 is "
           "open\n",
@@ -385,7 +385,7 @@ TEST(what_follows_something_unclosed_is_read, "")
 
 TEST(an_inline_table_over_lines_is_one_fault, "")
 {
-    check("a = {\n  x = 1, # one\n  y = 2,\n}\nb = {x = 1,}\nc = {x = }\n", /**/
+    check("a = {\n  x = 1, # one\n  y = 2,\n}\nb = {x = 1,}\nc = {x = }\n",
           "1:6+1 found the end of the line, expected '}': the inline table of line 1, column 5 is "
           "open | an inline table stands in one line; for more, write a [table]\n"
           "5:12+1 found '}', expected a key behind the comma | "
@@ -396,7 +396,7 @@ TEST(an_inline_table_over_lines_is_one_fault, "")
           "1:12+1 found the end of the line, expected '}': the inline table of line 1, column 5 is "
           "open | an inline table stands in one line; for more, write a [table]\n",
           "{}");
-    check("a = {\nx = 1,\n", /**/
+    check("a = {\nx = 1,\n",
           "1:6+1 found the end of the line, expected '}': the inline table of line 1, column 5 is "
           "open | an inline table stands in one line; for more, write a [table]\n",
           "{}");
@@ -417,7 +417,7 @@ TEST(a_merge_conflict_is_one_fault, "")
 
 TEST(bytes_of_other_encodings_give_no_tree, "")
 {
-    check("a = 1\nb = '\xe4' # \xff\n\n# \xc3\n", /**/
+    check("a = 1\nb = '\xe4' # \xff\n\n# \xc3\n",
           "2:6+1 found the byte 0xE4, which is not UTF-8, expected UTF-8 | "
           "save the file as UTF-8\n"
           "4:3+1 found the byte 0xC3, which is not UTF-8, expected UTF-8 | "

@@ -158,11 +158,6 @@ static bool passes(const char *name)
         good = same(v, json);
         drop(json);
     }
-    if (getenv("OWLCLAW_SHOW_FAULTS") && !valid)
-        for (size_t i = 0; i < faults.n; i++)
-            print_message("%s:%u:%u+%u: %s (%s)\n", name, faults.list[i].at.line,
-                          faults.list[i].at.column, faults.list[i].width, faults.list[i].what.p,
-                          faults.list[i].hint.p ? faults.list[i].hint.p : "");
     owl_arena_free(a);
     drop(text);
     return good && (rc == 0 || (!valid && rc == -OWL_EPARSE));
