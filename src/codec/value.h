@@ -67,14 +67,15 @@ struct owl_value_places {
 /* Appends the tree as JSON text without white space; a number that is not finite becomes a string.
  * @p places may be NULL; zero it before and owl_free() its list afterwards. A failure is left in
  * b->rc. */
-void owl_value_json(struct owl_buf *b, const struct owl_value *v, struct owl_value_places *places);
+void owl_value_json(struct owl_buf *b, const struct owl_value *root,
+                    struct owl_value_places *places);
 /* The value that stands at a byte of the text; on a key, its member. NULL of nothing. */
 const struct owl_value *owl_value_at(const struct owl_value_places *places, size_t at);
 
 /* Appends the tree as YAML that owl_yaml_read() reads back equal, a line a value. What @p comment (may
  * be NULL) says of a value that has no members or elements stands behind it. */
 typedef owl_str (*owl_value_comment)(void *data, const struct owl_value *v);
-void owl_value_yaml(struct owl_buf *b, const struct owl_value *v, owl_value_comment comment,
+void owl_value_yaml(struct owl_buf *b, const struct owl_value *root, owl_value_comment comment,
                     void *data);
 
 /* ---- faults ----------------------------------------------------------------------------- */
