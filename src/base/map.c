@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { FIRST = 8 };
 
@@ -23,16 +24,18 @@ struct owl_map_slot {
  * that makes a product zero, and so collide whatever the seed is. */
 static uint64_t secret[4];
 static pthread_once_t secret_once = PTHREAD_ONCE_INIT;
+static atomic_bool secret_drawn; /* spares the call of pthread_once() */
 
 static void draw_secret(void)
 {
-    if (owl_random(secret, sizeof secret) == 0)
-        return;
-    /* No randomness in this system: what an outsider cannot see is the best that is left. */
-    secret[0] = owl_now_ns();
-    secret[1] = (uint64_t)(uintptr_t)&secret * 0x9e3779b97f4a7c15u;
-    secret[2] = secret[0] * 0xd1342543de82ef95u;
-    secret[3] = secret[1] ^ (secret[2] << 7) ^ 0x2545f4914f6cdd1du;
+    if (owl_random(secret, sizeof secret) != 0) {
+        /* No randomness in this system: what an outsider cannot see is the best that is left. */
+        secret[0] = owl_now_ns();
+        secret[1] = (uint64_t)(uintptr_t)&secret * 0x9e3779b97f4a7c15u;
+        secret[2] = secret[0] * 0xd1342543de82ef95u;
+        secret[3] = secret[1] ^ (secret[2] << 7) ^ 0x2545f4914f6cdd1du;
+    }
+    atomic_store_explicit(&secret_drawn, true, memory_order_release);
 }
 
 __extension__ typedef unsigned __int128 wide;
@@ -59,7 +62,8 @@ static inline uint64_t load4(const char *p)
 
 uint64_t owl_hash(owl_str key)
 {
-    pthread_once(&secret_once, draw_secret);
+    if (OWL_UNLIKELY(!atomic_load_explicit(&secret_drawn, memory_order_acquire)))
+        pthread_once(&secret_once, draw_secret);
     const char *p = key.p;
     size_t n = key.n;
     uint64_t h = secret[0] ^ n;
