@@ -41,6 +41,7 @@ struct level {
 
 struct scan {
     const char *start, *end;
+    struct owl_text__window window;
     owl_error *err;
     int rc;
     unsigned depth, max_depth;
@@ -157,7 +158,7 @@ static inline __attribute__((always_inline)) const char *scan_string(struct scan
 {
     bool escaped = false;
     for (;;) {
-        p = owl_text__plain_run(p, s->end);
+        p = owl_text__run(&s->window, p, s->end, false);
         if (OWL_UNLIKELY(p == s->end))
             return unexpected(s, p, "'\"' at the end of a string");
         if (OWL_LIKELY(*p == '"')) {
@@ -494,6 +495,7 @@ static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape
     struct scan s;
     s.start = text.p;
     s.end = text.p + text.n;
+    s.window = (struct owl_text__window){text.p, 0};
     s.err = reterr;
     s.rc = 0;
     s.depth = 0;

@@ -8,20 +8,9 @@
 
 const char *owl_text__string_end(const char *p, const char *end)
 {
-    for (;;) {
-        while (end - p >= 8) {
-            uint64_t v = owl_text__load(p);
-            uint64_t marks = owl_text__equal(v, '"') | owl_text__equal(v, '\\');
-            if (marks) {
-                p += owl_text__first(marks);
-                break;
-            }
-            p += 8;
-        }
-        if (*p == '"')
-            return p + 1;
-        p += *p == '\\' ? 2 : 1;
-    }
+    for (p = owl_text__quote_run(p, end); *p == '\\';)
+        p = owl_text__quote_run(p + 2, end);
+    return p + 1;
 }
 
 static unsigned hex_value(char c)

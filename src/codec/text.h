@@ -43,19 +43,27 @@ static inline bool owl_text__plain(char c)
     return u >= 0x20 && u < 0x80 && u != '"' && u != '\\';
 }
 
+#ifdef __SSE2__
+/* Which of 16 bytes are not plain; of @p proved text only quotes and backslashes count. */
+static inline uint64_t owl_text__marks16(const char *p, bool proved)
+{
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                               _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+    if (!proved) /* As signed bytes, controls and everything but ASCII are below a blank. */
+        odd = _mm_or_si128(odd, _mm_cmplt_epi8(v, _mm_set1_epi8(' ')));
+    return (uint64_t)_mm_movemask_epi8(odd);
+}
+#endif
+
 /* The first byte that is not plain, or @p end. */
 static inline const char *owl_text__plain_run(const char *p, const char *end)
 {
 #ifdef __SSE2__
     for (; end - p >= 16; p += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-        /* As signed bytes, controls and everything but ASCII are below a blank. */
-        __m128i odd = _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(' ')),
-                                   _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
-                                                _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
-        int marks = _mm_movemask_epi8(odd);
+        uint64_t marks = owl_text__marks16(p, false);
         if (marks)
-            return p + __builtin_ctz((unsigned)marks);
+            return p + __builtin_ctzll(marks);
     }
 #endif
     while (end - p >= 8) {
@@ -72,6 +80,58 @@ static inline const char *owl_text__plain_run(const char *p, const char *end)
     while (p < end && owl_text__plain(*p))
         p++;
     return p;
+}
+
+/* The first quote or backslash of the inside of a proved string, which has a quote at its end. */
+static inline const char *owl_text__quote_run(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    for (; end - p >= 16; p += 16) {
+        uint64_t marks = owl_text__marks16(p, true);
+        if (marks)
+            return p + __builtin_ctzll(marks);
+    }
+#endif
+    for (; end - p >= 8; p += 8) {
+        uint64_t v = owl_text__load(p);
+        uint64_t marks = owl_text__equal(v, '"') | owl_text__equal(v, '\\');
+        if (marks)
+            return p + owl_text__first(marks);
+    }
+    while (*p != '"' && *p != '\\')
+        p++;
+    return p;
+}
+
+/* 64 bytes of a text and where runs end in them. Strings are short: one look finds the ends of
+ * several, and where the next one is does not wait for a load from where the last one was. */
+struct owl_text__window {
+    const char *at; /* at first the beginning of the text */
+    uint64_t marks; /* bit i: a run ends at at[i]; at first 0 */
+};
+
+/* As owl_text__plain_run() or, if the text is @p proved, as owl_text__quote_run(). @p p never goes
+ * back. */
+static inline __attribute__((always_inline)) const char *
+owl_text__run(struct owl_text__window *w, const char *p, const char *end, bool proved)
+{
+#ifdef __SSE2__
+    for (;; p = w->at + 64) {
+        size_t i = (size_t)(p - w->at);
+        if (OWL_LIKELY(i < 64 && w->marks >> i))
+            return p + (size_t)__builtin_ctzll(w->marks >> i);
+        if (end - w->at <= 64)
+            break; /* a short text, or the end of a long one */
+        w->at = end - p < 64 ? end - 64 : p;
+        w->marks = owl_text__marks16(w->at, proved) | owl_text__marks16(w->at + 16, proved) << 16 |
+                   owl_text__marks16(w->at + 32, proved) << 32 |
+                   owl_text__marks16(w->at + 48, proved) << 48;
+        i = (size_t)(p - w->at);
+        if (OWL_LIKELY(w->marks >> i))
+            return p + (size_t)__builtin_ctzll(w->marks >> i);
+    }
+#endif
+    return proved ? owl_text__quote_run(p, end) : owl_text__plain_run(p, end);
 }
 
 /* The bytes of the UTF-8 sequence at @p p, which is before @p end; 0 if it is none: overlong, a

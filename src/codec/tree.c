@@ -28,100 +28,110 @@ static int grow(struct owl_tree *t)
     struct owl_node *nodes = owl_realloc(t->heap ? t->nodes : NULL, cap * sizeof *nodes);
     if (!nodes)
         return -OWL_ENOMEM;
-    if (!t->heap && t->n > 0)
-        memcpy(nodes, t->nodes, t->n * sizeof *nodes);
+    if (!t->heap && t->cap > 0)
+        memcpy(nodes, t->nodes, t->cap * sizeof *nodes);
     t->nodes = nodes;
     t->cap = cap;
     t->heap = true;
     return 0;
 }
 
-/* Behind the closing quote; sets whether there were escapes. */
-static const char *string_end(const char *p, const char *end, bool *ret_escaped)
-{
-    *ret_escaped = false;
-    for (;;) {
-        p = owl_text__plain_run(p, end);
-        if (*p == '"')
-            return p + 1;
-        if (*p == '\\') {
-            *ret_escaped = true;
-            p++;
-        }
-        p++;
-    }
-}
+/* What is still to be read of a text. */
+struct reading {
+    const char *text, *p, *end;
+    struct owl_text__window window;
+};
 
-/* Reads the value or key at @p p into @p v; a container is only opened. */
-static const char *read_one(const char *p, const char *end, struct owl_node *v)
+static inline void read_string(struct reading *r, struct owl_node *v)
 {
-    const char *from = p;
-    v->count = 0;
-    v->escaped = false;
-    switch (*p) {
-    case '"':
-        v->kind = OWL_NODE_STRING;
-        p = string_end(++from, end, &v->escaped);
-        v->n = (uint32_t)(p - 1 - from);
-        return p;
-    case '{': v->kind = OWL_NODE_OBJECT; return p + 1;
-    case '[': v->kind = OWL_NODE_ARRAY; return p + 1;
-    case 'n':
-    case 't': v->kind = *p == 'n' ? OWL_NODE_NULL : OWL_NODE_TRUE; break;
-    case 'f': v->kind = OWL_NODE_FALSE; break;
-    default: v->kind = OWL_NODE_NUMBER; break;
+    const char *from = r->p + 1;
+    const char *p = owl_text__run(&r->window, from, r->end, true);
+    while (OWL_UNLIKELY(*p == '\\')) {
+        v->escaped = true;
+        p = owl_text__run(&r->window, p + 2, r->end, true);
     }
-    while (p < end && (unsigned char)*p > ' ' && *p != ',' && *p != '}' && *p != ']')
-        p++;
+    v->at++;
     v->n = (uint32_t)(p - from);
-    return p;
+    v->kind = OWL_NODE_STRING;
+    r->p = p + 1;
 }
 
-/* Closes the innermost container and returns the one around it. */
-static uint32_t close_node(struct owl_tree *t, uint32_t open, const char *behind)
+static inline void read_number(struct reading *r, struct owl_node *v)
 {
-    struct owl_node *c = &t->nodes[open];
-    uint32_t outer = c->next;
-    c->next = t->n;
-    c->n = (uint32_t)(behind - t->text) - c->at;
-    if (c->kind == OWL_NODE_OBJECT)
-        c->count /= 2;
-    return outer;
+    const char *p = r->p + 1, *end = r->end;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    v->whole = p == end || (*p != '.' && (*p | 0x20) != 'e');
+    while (!v->whole && p<end && * p> ' ' && *p != ',' && *p != ']' && *p != '}')
+        p++;
+    v->n = (uint32_t)(p - r->p);
+    v->kind = OWL_NODE_NUMBER;
+    r->p = p;
+}
+
+static inline void read_word(struct reading *r, struct owl_node *v)
+{
+    v->kind = *r->p == 'n' ? OWL_NODE_NULL : *r->p == 't' ? OWL_NODE_TRUE : OWL_NODE_FALSE;
+    v->n = *r->p == 'f' ? 5 : 4;
+    r->p += v->n;
+}
+
+/* Passes what stands between values; @p n of them have been read, and *@p open is the innermost
+ * container. */
+static inline void read_between(struct reading *r, struct owl_node *nodes, uint32_t n,
+                                uint32_t *open)
+{
+    for (; r->p < r->end && *r->p != '"'; r->p++) {
+        if (*r->p == ',') {
+            nodes[*open].count++;
+        } else if (*r->p == '}' || *r->p == ']') {
+            struct owl_node *c = &nodes[*open];
+            c->n = (uint32_t)(r->p + 1 - r->text) - c->at;
+            c->count += n > *open + 1; /* there is a comma less than there are values */
+            *open = c->next;
+            c->next = n;
+        } else if (*r->p > ' ' && *r->p != ':') {
+            return;
+        }
+    }
 }
 
 int owl_tree_read(struct owl_tree *t, owl_str proved)
 {
     if (proved.n >= (size_t)INT32_MAX)
         return -OWL_ELIMIT;
+    struct reading r = {proved.p, proved.p, proved.p + proved.n, {proved.p, 0}};
+    struct owl_node *nodes = t->nodes;
+    uint32_t open = 0;
     t->text = proved.p;
     t->n = 0;
-    uint32_t open = UINT32_MAX;
-    const char *p = proved.p, *end = proved.p + proved.n;
-    while (p < end) {
-        char c = *p;
-        if ((unsigned char)c <= ' ' || c == ',' || c == ':') {
-            p++;
-            continue;
+    for (uint32_t n = 0;; n++) {
+        read_between(&r, nodes, n, &open);
+        if (r.p == r.end) {
+            t->n = n;
+            return 0;
         }
-        if (c == '}' || c == ']') {
-            open = close_node(t, open, ++p);
-            continue;
+        if (OWL_UNLIKELY(n == t->cap)) {
+            if (grow(t))
+                return -OWL_ENOMEM;
+            nodes = t->nodes;
         }
-        if (t->n == t->cap && grow(t))
-            return -OWL_ENOMEM;
-        uint32_t i = t->n++;
-        struct owl_node *v = &t->nodes[i];
-        v->at = (uint32_t)(p - t->text) + (c == '"');
-        p = read_one(p, end, v);
-        if (open != UINT32_MAX)
-            t->nodes[open].count++;
-        v->next = i + 1;
-        if (v->kind >= OWL_NODE_ARRAY) {
+        struct owl_node *v = &nodes[n];
+        *v = (struct owl_node){.at = (uint32_t)(r.p - proved.p), .next = n + 1};
+        char c = *r.p;
+        if (c == '"') {
+            read_string(&r, v);
+        } else if (c == '{' || c == '[') {
+            v->kind = c == '{' ? OWL_NODE_OBJECT : OWL_NODE_ARRAY;
             v->next = open;
-            open = i;
+            open = n;
+            r.p++;
+        } else if (c >= 'a') {
+            read_word(&r, v);
+        } else {
+            read_number(&r, v);
         }
     }
-    return 0;
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ struct owl_node {
     uint32_t count; /* elements of an array, members of an object */
     uint8_t kind;
     bool escaped; /* a string that holds escapes */
+    bool whole;   /* a number that is written without fraction and exponent */
 };
 
 struct owl_tree {

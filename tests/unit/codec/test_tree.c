@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "codec/tree.h"
 
+#include <stdio.h>
+
 static struct owl_tree tree(const char *text)
 {
     struct owl_tree t;
@@ -38,6 +40,30 @@ TEST(nodes_stand_in_the_order_of_the_text, "")
     assert_int_equal(owl_tree_read(&t, OWL_STR("[1]")), 0);
     owl_alloc_fail_at(0);
     owl_tree_done(&t);
+}
+
+/* Long texts are looked at through windows: an end, an escape and a character of several bytes must
+ * be seen on either side of every edge. */
+TEST(strings_end_wherever_they_stand, "")
+{
+    char text[400];
+    for (int pad = 0; pad < 140; pad++) {
+        for (int behind = 0; behind < 80; behind += 13) {
+            int n = snprintf(text, sizeof text, "[\"%0*d\\\"\\\\\",\"\xc3\xa9\",-12,1e3,\"\"%*s]",
+                             pad, 0, behind, "");
+            struct owl_tree t = tree(text);
+            assert_int_equal(t.n, 6);
+            assert_int_equal(t.nodes[0].n, n);
+            assert_int_equal(t.nodes[0].count, 5);
+            assert_int_equal(t.nodes[1].n, (pad ? pad : 1) + 4);
+            assert_true(t.nodes[1].escaped && !t.nodes[2].escaped && !t.nodes[5].escaped);
+            assert_true(owl_str_is(owl_tree_text(&t, 2), "\xc3\xa9"));
+            assert_true(owl_str_is(owl_tree_text(&t, 3), "-12") && t.nodes[3].whole);
+            assert_true(owl_str_is(owl_tree_text(&t, 4), "1e3") && !t.nodes[4].whole);
+            assert_int_equal(t.nodes[5].n, 0);
+            owl_tree_done(&t);
+        }
+    }
 }
 
 TEST(equality_is_that_of_values, "")
