@@ -427,6 +427,8 @@ static int compile(owl_str text, pcre2_code **ret, owl_error *reterr)
     }
     char message[160] = "";
     pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof message);
+    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE)
+        return owl_fail(reterr, OWL_ELIMIT, "%s", message);
     return owl_fail(reterr, OWL_EINVAL, "not a regular expression: %s", message);
 }
 
@@ -480,14 +482,34 @@ bool owl_regex_valid(owl_str pattern)
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
+/* From the room of the matcher as long as there is some: it is enough unless PCRE2 was built without
+ * its compiler. Nothing goes back there. */
+static void *in_room(size_t n, void *matcher)
+{
+    struct owl_matcher *m = matcher;
+    if (n > sizeof m->room - m->used)
+        return owl_malloc(n);
+    char *p = m->room + m->used;
+    m->used += (uint32_t)(n + 15) & ~15u;
+    return p;
+}
+
+static void off_room(void *p, void *matcher)
+{
+    struct owl_matcher *m = matcher;
+    uintptr_t offset = (uintptr_t)p - (uintptr_t)m->room;
+    if (offset >= sizeof m->room)
+        owl_free(p);
+}
+
 static int prepare(struct owl_matcher *m)
 {
-    pcre2_general_context *heap = pcre2_general_context_create(on_heap, off_heap, NULL);
-    if (!heap)
+    pcre2_general_context *room = pcre2_general_context_create(in_room, off_room, m);
+    if (!room)
         return -OWL_ENOMEM;
-    m->data = pcre2_match_data_create(1, heap);
-    m->context = m->data ? pcre2_match_context_create(heap) : NULL;
-    pcre2_general_context_free(heap);
+    m->data = pcre2_match_data_create(1, room);
+    m->context = m->data ? pcre2_match_context_create(room) : NULL;
+    pcre2_general_context_free(room);
     if (!m->context) {
         owl_matcher_done(m);
         return -OWL_ENOMEM;
@@ -498,9 +520,11 @@ static int prepare(struct owl_matcher *m)
 
 void owl_matcher_done(struct owl_matcher *m)
 {
-    pcre2_match_data_free(m->data);
-    pcre2_match_context_free(m->context);
-    m->data = m->context = NULL;
+    if (m->data)
+        pcre2_match_data_free(m->data);
+    if (m->context)
+        pcre2_match_context_free(m->context);
+    owl_matcher_init(m, m->max_match);
 }
 
 int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str s, bool *ret_found)

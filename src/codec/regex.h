@@ -15,11 +15,20 @@ struct owl_regex;
 OWL_NODISCARD int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex **ret,
                                 owl_error *reterr);
 
-/* What searching needs; zero it, then use it for any number of searches in turn. */
+/* What searching needs, in any number of searches in turn. It must not be moved. */
+enum { OWL_MATCHER_ROOM = 512 };
 struct owl_matcher {
     void *data, *context;
     uint32_t max_match; /* backtracking of one search, beyond what goes with its length */
+    uint32_t used;
+    _Alignas(16) char room[OWL_MATCHER_ROOM]; /* spares the heap */
 };
+static inline void owl_matcher_init(struct owl_matcher *m, uint32_t max_match)
+{
+    m->data = m->context = NULL;
+    m->max_match = max_match;
+    m->used = 0;
+}
 void owl_matcher_done(struct owl_matcher *m);
 
 /* Whether the expression is found in @p s, valid UTF-8. @errors OWL_ELIMIT, OWL_ENOMEM. */

@@ -120,7 +120,8 @@ bool owl_idna__label(owl_str punycode)
     if (n == 0 || (n >= 4 && text[2] == '-' && text[3] == '-'))
         return false;
     struct owl_arena *a = owl_arena_new(0);
-    struct owl_matcher m = {.max_match = 10000};
+    struct owl_matcher m;
+    owl_matcher_init(&m, 10000);
     const struct owl_regex *re;
     bool found = true;
     if (a && owl_regex_new(a, owl_str_of(faulty), &re, NULL) == 0 &&

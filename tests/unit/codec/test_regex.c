@@ -7,7 +7,8 @@
 static bool found(const char *pattern, const char *text)
 {
     struct owl_arena *a = owl_arena_new(0);
-    struct owl_matcher m = {.max_match = 10000};
+    struct owl_matcher m;
+    owl_matcher_init(&m, 10000);
     const struct owl_regex *re = NULL;
     owl_error err = {0};
     if (owl_regex_new(a, owl_str_of(pattern), &re, &err))
@@ -77,7 +78,8 @@ TEST(what_is_no_expression_is_refused, "")
 TEST(long_texts_are_searched_to_their_end, "")
 {
     struct owl_arena *a = owl_arena_new(0);
-    struct owl_matcher m = {.max_match = 1000};
+    struct owl_matcher m;
+    owl_matcher_init(&m, 1000);
     const struct owl_regex *re = NULL;
     bool found = false;
     char *text = malloc(60001);
@@ -107,12 +109,13 @@ TEST(an_expression_counts_against_its_arena, "")
 TEST(searching_ends, "")
 {
     struct owl_arena *a = owl_arena_new(0);
-    struct owl_matcher m = {.max_match = 10000};
+    struct owl_matcher m;
+    owl_matcher_init(&m, 10000);
     const struct owl_regex *re = NULL;
     bool yes;
     assert_int_equal(owl_regex_new(a, OWL_STR("^(a*)*$"), &re, NULL), 0);
     owl_alloc_fail_at(1);
-    assert_int_equal(owl_regex_search(re, &m, OWL_STR("a"), &yes), -OWL_ENOMEM);
+    assert_int_equal(owl_regex_search(re, &m, OWL_STR("a"), &yes), 0);
     owl_alloc_fail_at(0);
     int rc = owl_regex_search(re, &m, OWL_STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"),
                               &yes);
