@@ -58,7 +58,8 @@ size_t owl_schema_size(const struct owl_schema *s);
 /* ---- judging ---------------------------------------------------------------------------- */
 
 /* Whether @p proved, which owl_json_scan() has passed, is valid. No heap for ordinary schemas and
- * instances (a pattern takes one block). @errors OWL_ELIMIT, OWL_ENOMEM: there is no verdict. */
+ * instances: up to 160 keys and values, 24 schemas within schemas, escaped strings of 256 bytes and 8
+ * unique items. @errors OWL_ELIMIT, OWL_ENOMEM: there is no verdict. */
 OWL_NODISCARD int owl_schema_validate(const struct owl_schema *s, owl_str proved, bool *ret_valid,
                                       owl_error *reterr);
 

@@ -3,7 +3,6 @@
 #include "codec/schema/program.h"
 
 #include "base/err.h"
-#include "base/map.h"
 
 struct owl_op *owl_building__op(struct owl_building *b, enum owl_op_code code,
                                 enum owl_keyword_id keyword, unsigned kinds)
@@ -34,43 +33,45 @@ static int fail(struct owl_building *b, enum owl_keyword_id keyword, const char 
 
 /* ---- sets of names -------------------------------------------------------------------------- */
 
-int64_t owl_names__find(const struct owl_names *names, owl_str s)
+/* A strong set has a slot for everything. */
+static uint32_t *must(uint32_t *slot)
 {
-    if (names->n == 0)
-        return -1;
-    if (names->n <= 4) { /* the first byte and the length tell short lists apart soon enough */
-        for (uint32_t i = 0; i < names->n; i++) {
-            if (owl_str_eq(names->list[i], s))
-                return i;
-        }
-        return -1;
-    }
-    for (uint64_t h = owl_hash(s);; h++) {
-        uint32_t slot = names->slots[h & names->mask];
-        if (slot == 0)
-            return -1;
-        if (owl_str_eq(names->list[slot - 1], s))
-            return slot - 1;
-    }
+    OWL_ASSERT(slot);
+    return slot;
 }
 
-int owl_building__names(struct owl_building *b, const owl_str *list, uint32_t n,
-                        struct owl_names *ret)
+static void make_strong(struct owl_names *names)
+{
+    memset(names->slots, 0, (names->mask + (size_t)1) * sizeof *names->slots);
+    names->strong = true;
+    for (uint32_t i = 0; i < names->n; i++)
+        *must(owl_names__slot(names, names->list[i])) = i + 1;
+}
+
+uint32_t owl_building__name(struct owl_names *names, owl_str s)
+{
+    struct owl_name name = owl_name_of(s);
+    uint32_t *slot = owl_names__slot(names, name);
+    if (!slot) {
+        make_strong(names);
+        slot = must(owl_names__slot(names, name));
+    }
+    if (*slot == 0) {
+        names->list[names->n] = name;
+        *slot = ++names->n;
+    }
+    return *slot - 1;
+}
+
+int owl_building__names(struct owl_building *b, uint32_t cap, struct owl_names *ret)
 {
     uint32_t size = 8;
-    while (size < n * 2)
+    while (size < cap * 2)
         size *= 2;
-    uint32_t *slots = owl_arena_zalloc(b->c->a, size * sizeof *slots);
-    if (!slots)
-        return owl_compiler__no_memory(b->c);
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t h = owl_hash(list[i]);
-        while (slots[h & (size - 1)])
-            h++;
-        slots[h & (size - 1)] = i + 1;
-    }
-    *ret = (struct owl_names){list, n, size - 1, slots};
-    return 0;
+    *ret = (struct owl_names){.mask = size - 1};
+    ret->slots = owl_arena_zalloc(b->c->a, size * sizeof *ret->slots);
+    ret->list = owl_arena_alloc(b->c->a, (cap + 1) * sizeof *ret->list);
+    return ret->slots && ret->list ? 0 : owl_compiler__no_memory(b->c);
 }
 
 int owl_building__strings(struct owl_building *b, uint32_t array, const owl_str **ret)
@@ -131,7 +132,8 @@ static int type(struct owl_building *b)
         return fail(b, OWL_KW_TYPE,
                     "must be null, boolean, integer, number, string, array or object, or an array "
                     "of these");
-    struct owl_op *op = owl_building__op(b, OWL_OP_TYPE, OWL_KW_TYPE, OWL_KIND_ANY);
+    /* What is of an allowed type need not be looked at. */
+    struct owl_op *op = owl_building__op(b, OWL_OP_TYPE, OWL_KW_TYPE, OWL_KIND_ANY & ~kinds);
     if (!op)
         return owl_compiler__no_memory(b->c);
     op->types = (uint8_t)kinds;
@@ -144,25 +146,26 @@ static int enumeration(struct owl_building *b)
     uint32_t v = b->at[OWL_KW_ENUM];
     if (t->nodes[v].kind != OWL_NODE_ARRAY)
         return fail(b, OWL_KW_ENUM, "must be an array");
-    uint32_t n = t->nodes[v].count, n_strings = 0;
+    uint32_t n = t->nodes[v].count;
     struct owl_enum *set = owl_arena_zalloc(b->c->a, sizeof *set);
-    owl_str *strings = owl_arena_alloc(b->c->a, (n + 1) * sizeof *strings);
     uint32_t *others = owl_arena_alloc(b->c->a, (n + 1) * sizeof *others);
     struct owl_op *op = owl_building__op(b, OWL_OP_ENUM, OWL_KW_ENUM, OWL_KIND_ANY);
-    if (!set || !strings || !others || !op)
+    if (!set || !others || !op)
         return owl_compiler__no_memory(b->c);
-    for (uint32_t e = v + 1; e < t->nodes[v].next; e = t->nodes[e].next) {
+    int rc = owl_building__names(b, n, &set->strings);
+    for (uint32_t e = v + 1; rc == 0 && e < t->nodes[v].next; e = t->nodes[e].next) {
         if (t->nodes[e].kind != OWL_NODE_STRING) {
             others[set->n_others++] = e;
             continue;
         }
-        strings[n_strings] = owl_tree_decode(t, e, b->c->a);
-        if (!strings[n_strings++].p)
+        owl_str s = owl_tree_decode(t, e, b->c->a);
+        if (!s.p)
             return owl_compiler__no_memory(b->c);
+        OWL_IGNORE(owl_building__name(&set->strings, s)); /* which of them does not matter */
     }
     set->others = others;
     op->u.set = set;
-    return owl_building__names(b, strings, n_strings, &set->strings);
+    return rc;
 }
 
 /* ---- numbers and sizes ---------------------------------------------------------------------- */
@@ -172,13 +175,16 @@ static int number(struct owl_building *b, enum owl_op_code code, enum owl_keywor
     if (b->d->tree.nodes[b->at[keyword]].kind != OWL_NODE_NUMBER)
         return fail(b, keyword, "must be a number");
     struct owl_op *op = owl_building__op(b, code, keyword, OWL_KIND_NUMBER);
-    if (!op)
+    struct owl_bound *bound = owl_arena_alloc(b->c->a, sizeof *bound);
+    if (!op || !bound)
         return owl_compiler__no_memory(b->c);
-    op->u.number = owl_decimal_of(owl_tree_text(&b->d->tree, b->at[keyword]));
+    bound->number = owl_decimal_of(owl_tree_text(&b->d->tree, b->at[keyword]));
+    bound->is_small = owl_tree__small(&b->d->tree, b->at[keyword], &bound->small);
+    op->u.bound = bound;
     if (code == OWL_OP_MULTIPLE) {
-        if (op->u.number.negative || op->u.number.digits == 0)
+        if (bound->number.negative || bound->number.digits == 0)
             return fail(b, keyword, "must be greater than 0");
-        if (op->u.number.digits > OWL_DECIMAL_DIVISOR_DIGITS)
+        if (bound->number.digits > OWL_DECIMAL_DIVISOR_DIGITS)
             return fail(b, keyword, "has more than 18 significant digits");
     }
     return 0;
@@ -215,11 +221,7 @@ static int pattern(struct owl_building *b)
     struct owl_op *op = owl_building__op(b, OWL_OP_PATTERN, OWL_KW_PATTERN, OWL_KIND_STRING);
     if (!text.p || !op)
         return owl_compiler__no_memory(b->c);
-    owl_error why = {0};
-    int rc = owl_regex_new(b->c->a, text, &op->u.regex, &why);
-    if (rc == -OWL_EINVAL || rc == -OWL_ELIMIT)
-        return owl_compiler__fail(b->c, b->d, v, "%s", why.message);
-    return rc ? owl_compiler__no_memory(b->c) : 0;
+    return owl_compiler__regex(b->c, b->d, v, text, &op->u.regex);
 }
 
 static int format(struct owl_building *b)

@@ -5,11 +5,9 @@
 #include "base/alloc.h"
 #include "codec/text.h"
 
-owl_str owl_machine__string(struct owl_machine *m, uint32_t node)
+owl_str owl_machine__decode(struct owl_machine *m, uint32_t node)
 {
     owl_str raw = owl_tree_text(m->t, node);
-    if (OWL_LIKELY(!m->t->nodes[node].escaped))
-        return raw;
     if (raw.n > m->text_cap) {
         char *text = owl_realloc(m->text == m->own_text ? NULL : m->text, raw.n);
         if (!text) {
@@ -34,25 +32,6 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
     return found;
 }
 
-static bool written_as_integer(owl_str s)
-{
-    return !memchr(s.p, '.', s.n) && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n);
-}
-
-static bool type_fits(const struct owl_machine *m, unsigned types, uint32_t node)
-{
-    unsigned kind = m->t->nodes[node].kind;
-    if (types & 1u << kind)
-        return true;
-    if (kind != OWL_NODE_NUMBER || !(types & OWL_KIND_INTEGER))
-        return false;
-    owl_str s = owl_tree_text(m->t, node);
-    if (written_as_integer(s))
-        return true;
-    struct owl_decimal d = owl_decimal_of(s);
-    return owl_decimal_is_integer(&d);
-}
-
 /* Whether the value equals the one at @p at of the schema's document. */
 static bool equals(struct owl_machine *m, const struct owl_unit *u, uint32_t at, uint32_t node)
 {
@@ -70,7 +49,7 @@ static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct
 {
     if (m->t->nodes[node].kind == OWL_NODE_STRING) {
         owl_str s = owl_machine__string(m, node);
-        return s.p && owl_names__find(&set->strings, s) >= 0;
+        return s.p && owl_names__find(&set->strings, owl_name_of(s)) < set->strings.n;
     }
     for (uint32_t i = 0; i < set->n_others && m->rc == 0; i++) {
         if (equals(m, u, set->others[i], node))
@@ -79,10 +58,18 @@ static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct
     return false;
 }
 
+static int order_of(const struct owl_machine *m, const struct owl_bound *bound, uint32_t node)
+{
+    int64_t v;
+    if (OWL_LIKELY(bound->is_small && owl_tree__small(m->t, node, &v)))
+        return v < bound->small ? -1 : v > bound->small;
+    struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
+    return owl_decimal_cmp(&d, &bound->number);
+}
+
 static bool compare(const struct owl_machine *m, const struct owl_op *op, uint32_t node)
 {
-    struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
-    int order = owl_decimal_cmp(&d, &op->u.number);
+    int order = order_of(m, op->u.bound, node);
     switch (op->keyword) {
     case OWL_KW_MAXIMUM: return order <= 0;
     case OWL_KW_EXCLUSIVE_MAXIMUM: return order < 0;
@@ -92,36 +79,38 @@ static bool compare(const struct owl_machine *m, const struct owl_op *op, uint32
 }
 
 /* Characters (code points) of a string. */
-static uint64_t length_of(const struct owl_machine *m, uint32_t node)
+static uint64_t length_of(const struct owl_tree *t, uint32_t node)
 {
-    owl_str s = owl_tree_text(m->t, node);
+    owl_str s = owl_tree_text(t, node);
     uint64_t n = 0;
-    for (size_t i = 0; i < s.n; n++) {
-        if (s.p[i] != '\\') {
-            do {
-                i++;
-            } while (i < s.n && (s.p[i] & 0xc0) == 0x80);
+    for (size_t i = 0; i < s.n;) {
+        if (OWL_LIKELY(s.p[i] != '\\')) {
+            n += (s.p[i++] & 0xc0) != 0x80; /* the first byte of each counts */
             continue;
         }
         const char *at = s.p + i;
         char decoded[4];
         OWL_IGNORE(owl_text__escape(&at, decoded)); /* only how far it goes matters */
         i = (size_t)(at - s.p);
+        n++;
     }
     return n;
 }
 
+/* Bytes tell most: a character has 1 to 4, or up to 12 if it is escaped. */
 static bool length_fits(struct owl_machine *m, const struct owl_op *op, uint32_t node)
 {
-    uint64_t bytes = m->t->nodes[node].n;
-    if (op->keyword == OWL_KW_MAX_LENGTH && bytes <= op->u.limit)
-        return true; /* a character has at least a byte */
-    if (op->keyword == OWL_KW_MIN_LENGTH && bytes < op->u.limit)
-        return false;
+    const uint64_t bytes = m->t->nodes[node].n, limit = op->u.limit;
+    const uint64_t least = m->t->nodes[node].escaped ? bytes / 12 : bytes / 4;
+    bool longest = op->keyword == OWL_KW_MAX_LENGTH;
+    if (bytes < limit + longest)
+        return longest;
+    if (least > limit)
+        return !longest;
     if (!owl_machine__spend(m, bytes / 16))
         return false;
-    uint64_t n = length_of(m, node);
-    return op->keyword == OWL_KW_MAX_LENGTH ? n <= op->u.limit : n >= op->u.limit;
+    uint64_t n = length_of(m->t, node);
+    return longest ? n <= limit : n >= limit;
 }
 
 static bool count_fits(const struct owl_machine *m, const struct owl_op *op, uint32_t node)
@@ -211,42 +200,72 @@ static bool dependents_there(struct owl_machine *m, const struct owl_op *op,
     return all;
 }
 
-static bool check(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
-                  uint32_t node)
+__attribute__((noinline)) static bool check(struct owl_machine *m, const struct owl_op *op,
+                                            const struct owl_unit *u, uint32_t node)
 {
+    const struct owl_node *v = &m->t->nodes[node];
+    struct owl_decimal d;
+    owl_str s;
     switch (op->code) {
-    case OWL_OP_TYPE: return type_fits(m, op->types, node);
+    case OWL_OP_TYPE: /* the kind is not among the types, but a number may be an integer */
+        if (v->kind != OWL_NODE_NUMBER || !(op->types & OWL_KIND_INTEGER))
+            return false;
+        d = owl_decimal_of(owl_tree_text(m->t, node));
+        return owl_decimal_is_integer(&d);
     case OWL_OP_CONST: return equals(m, u, op->at, node);
     case OWL_OP_ENUM: return in_set(m, u, op->u.set, node);
-    case OWL_OP_MULTIPLE: {
-        struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
-        return owl_decimal_is_multiple(&d, &op->u.number);
-    }
+    case OWL_OP_MULTIPLE:
+        d = owl_decimal_of(owl_tree_text(m->t, node));
+        return owl_decimal_is_multiple(&d, &op->u.bound->number);
     case OWL_OP_COMPARE: return compare(m, op, node);
     case OWL_OP_LENGTH: return length_fits(m, op, node);
     case OWL_OP_PATTERN: return owl_machine__search(m, op->u.regex, node);
-    case OWL_OP_FORMAT: {
-        owl_str s = owl_machine__string(m, node);
+    case OWL_OP_FORMAT:
+        s = owl_machine__string(m, node);
         return s.p && owl_machine__spend(m, s.n / 16) && owl_format_holds(op->u.name, s);
-    }
     case OWL_OP_COUNT: return count_fits(m, op, node);
-    case OWL_OP_UNIQUE:
-        return m->t->nodes[node].count <= 8 ? few_unique(m, node) : many_unique(m, node);
+    case OWL_OP_UNIQUE: return v->count <= 8 ? few_unique(m, node) : many_unique(m, node);
     case OWL_OP_DEPENDENT_REQUIRED: return dependents_there(m, op, u, node);
     default: return false;
     }
 }
 
-bool owl_machine__check(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
-                        uint32_t node)
+/* Whether the check is one of the most frequent, and passed. */
+static inline bool passes(const struct owl_tree *t, const struct owl_op *op,
+                          const struct owl_node *v)
 {
-    if (!owl_machine__spend(m, 1))
+    if (op->code == OWL_OP_TYPE)
+        return v->whole && (op->types & OWL_KIND_INTEGER);
+    if (op->code != OWL_OP_ENUM || v->kind != OWL_NODE_STRING || v->escaped)
         return false;
-    if (check(m, op, u, node))
-        return true;
-    if (m->report && op->code != OWL_OP_DEPENDENT_REQUIRED) {
-        const struct owl_fault f = {u, op, node, op->keyword, op->at, 0};
+    const struct owl_names *strings = &op->u.set->strings;
+    return owl_names__find(strings, owl_name_of((owl_str){t->text + v->at, v->n})) < strings->n;
+}
+
+/* Notes that a check has failed. False: nobody asks for more. */
+__attribute__((cold, noinline)) static bool go_on(struct owl_machine *m, const struct owl_op *op,
+                                                  const struct owl_unit *u, uint32_t node)
+{
+    if (!m->report || m->rc)
+        return false;
+    const struct owl_fault f = {u, op, node, op->keyword, op->at, 0};
+    if (op->code != OWL_OP_DEPENDENT_REQUIRED) /* which has told it already */
         owl_report__add(m->report, &f);
+    return true;
+}
+
+bool owl_machine__checks(struct owl_machine *m, const struct owl_unit *u, uint32_t pc, uint32_t end,
+                         uint32_t node)
+{
+    const struct owl_node *v = &m->t->nodes[node];
+    bool ok = true;
+    for (; pc < end; pc++) {
+        const struct owl_op *op = &u->ops[pc];
+        if (!(op->kinds >> v->kind & 1) || passes(m->t, op, v) || check(m, op, u, node))
+            continue;
+        ok = false;
+        if (!go_on(m, op, u, node))
+            break;
     }
-    return false;
+    return ok;
 }

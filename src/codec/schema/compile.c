@@ -128,13 +128,11 @@ static int pattern_properties(struct owl_building *b, struct owl_members *m)
     for (uint32_t k = map + 1; map && k < t->nodes[map].next; k = t->nodes[k + 1].next) {
         struct owl_pattern *p = &list[m->n_patterns++];
         owl_str text = owl_tree_decode(t, k, b->c->a);
-        owl_error why = {0};
-        int rc = text.p ? owl_regex_new(b->c->a, text, &p->regex, &why) : -OWL_ENOMEM;
-        if (rc == -OWL_EINVAL || rc == -OWL_ELIMIT)
-            return owl_compiler__fail(b->c, b->d, k + 1, "%s", why.message);
-        if (rc)
+        if (!text.p)
             return owl_compiler__no_memory(b->c);
-        rc = unit(b, k + 1, &p->unit);
+        int rc = owl_compiler__regex(b->c, b->d, k + 1, text, &p->regex);
+        if (rc == 0)
+            rc = unit(b, k + 1, &p->unit);
         if (rc)
             return rc;
     }
@@ -142,44 +140,34 @@ static int pattern_properties(struct owl_building *b, struct owl_members *m)
     return 0;
 }
 
-/* The names of "required" and then of "properties", and the units of the latter. */
+/* The names of "properties" with their units, then those of "required" that are not among them. */
 static int named_members(struct owl_building *b, struct owl_members *m)
 {
     const struct owl_tree *t = &b->d->tree;
-    uint32_t map = b->at[OWL_KW_PROPERTIES], required = b->at[OWL_KW_REQUIRED];
-    uint32_t n = required ? t->nodes[required].count : 0,
-             most = n + (map ? t->nodes[map].count : 0);
-    const owl_str *needed = NULL;
-    int rc = required ? owl_building__strings(b, required, &needed) : 0;
-    if (rc)
-        return rc;
-    owl_str *list = owl_arena_alloc(b->c->a, (most + 1) * sizeof *list);
-    const struct owl_unit **units = owl_arena_zalloc(b->c->a, (most + 1) * sizeof *units);
-    if (!list || !units)
-        return owl_compiler__no_memory(b->c);
-    if (n > 0)
-        memcpy(list, needed, n * sizeof *list);
-    m->required = n;
-    m->required_at = required;
-    struct owl_names first;
-    rc = owl_building__names(b, list, n, &first);
-    for (uint32_t i = 0; i < n && rc == 0; i++) {
-        if (owl_names__find(&first, list[i]) != (int64_t)i)
-            return fail(b, OWL_KW_REQUIRED, "names a property twice");
-    }
+    uint32_t map = b->at[OWL_KW_PROPERTIES];
+    m->required_at = b->at[OWL_KW_REQUIRED];
+    m->n_needed = m->required_at ? t->nodes[m->required_at].count : 0;
+    int rc = m->required_at ? owl_building__strings(b, m->required_at, &m->needed) : 0;
+    uint32_t cap = (map ? t->nodes[map].count : 0) + m->n_needed;
+    if (rc == 0)
+        rc = owl_building__names(b, cap, &m->names);
+    struct owl_member *list = owl_arena_zalloc(b->c->a, (cap + 1) * sizeof *list);
+    if (rc == 0 && !list)
+        rc = owl_compiler__no_memory(b->c);
+    m->list = list;
     for (uint32_t k = map + 1; map && rc == 0 && k < t->nodes[map].next; k = t->nodes[k + 1].next) {
         owl_str name = owl_tree_decode(t, k, b->c->a);
         if (!name.p)
             return owl_compiler__no_memory(b->c);
-        int64_t i = owl_names__find(&first, name);
-        if (i < 0) {
-            i = n++;
-            list[i] = name;
-        }
-        rc = unit(b, k + 1, &units[i]);
+        rc = unit(b, k + 1, &list[owl_building__name(&m->names, name)].unit);
     }
-    m->unit = units;
-    return rc ? rc : owl_building__names(b, list, n, &m->names);
+    for (uint32_t i = 0; i < m->n_needed && rc == 0; i++) {
+        uint32_t at = owl_building__name(&m->names, m->needed[i]);
+        if (list[at].required)
+            return fail(b, OWL_KW_REQUIRED, "names a property twice");
+        list[at].required = true;
+    }
+    return rc;
 }
 
 static int members(struct owl_building *b)
@@ -416,6 +404,20 @@ static int build_object(struct owl_building *b)
     return rc ? rc : unevaluated(b);
 }
 
+/* A unit that only refers to another is passed over when it runs, unless that takes it round in a
+ * circle or the way there matters to dynamic references. */
+static void pass_over(struct owl_unit *u)
+{
+    enum { HOPS = 16 };
+    if (u->n != 1 || u->ops[0].code != OWL_OP_REF)
+        return;
+    const struct owl_unit *to = u->ops[0].u.units[0], *end = to;
+    for (int i = 0; i < HOPS && end && end != u; i++)
+        end = end->same;
+    if (!end && to->resource == u->resource)
+        u->same = to;
+}
+
 static int build(struct owl_compiler *c, struct owl_unit *u)
 {
     struct owl_building b = {.c = c, .d = u->resource->doc, .unit = u};
@@ -428,9 +430,12 @@ static int build(struct owl_compiler *c, struct owl_unit *u)
     } else if (b.d->tree.nodes[u->node].kind == OWL_NODE_OBJECT) {
         rc = build_object(&b);
     }
-    u->leaf = true;
-    for (uint32_t i = 0; i < u->n; i++)
-        u->leaf = u->leaf && u->ops[i].code < OWL_OP__APPLICATORS;
+    while (u->n_checks < u->n && u->ops[u->n_checks].code < OWL_OP__APPLICATORS)
+        u->checks |= u->ops[u->n_checks++].kinds;
+    for (uint32_t i = u->n_checks; i < u->n; i++)
+        u->enters |= u->ops[i].kinds;
+    if (rc == 0)
+        pass_over(u);
     return rc;
 }
 

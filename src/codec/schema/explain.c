@@ -285,7 +285,7 @@ static void tell(struct telling *x, const struct owl_fault *f)
     case OWL_OP_UNIQUE: owl_buf_putz(&x->b, " must not have equal items, but has"); break;
     case OWL_OP_MEMBERS:
         owl_buf_putz(&x->b, " lacks the required property \"");
-        put_cut(&x->b, f->op->u.members->names.list[f->extra]);
+        put_cut(&x->b, f->op->u.members->needed[f->extra]);
         owl_buf_putc(&x->b, '"');
         break;
     case OWL_OP_DEPENDENT:

@@ -88,6 +88,21 @@ static int spend(struct owl_compiler *c, uint64_t steps)
     return 0;
 }
 
+int owl_compiler__regex(struct owl_compiler *c, const struct owl_doc *d, uint32_t node,
+                        owl_str pattern, const struct owl_regex **ret)
+{
+    owl_error why = {0};
+    int rc = owl_regex_new(c->a, pattern, ret, &why);
+    if (rc == -OWL_ENOMEM || owl_arena_over(c->a))
+        return owl_compiler__no_memory(c);
+    if (rc == 0)
+        return 0;
+    OWL_IGNORE(owl_compiler__fail(c, d, node, "%s", why.message)); /* the code is another */
+    if (c->reterr)
+        c->reterr->code = -rc;
+    return rc;
+}
+
 /* ---- dialects ------------------------------------------------------------------------------- */
 
 static owl_str without_fragment(owl_str uri)

@@ -6,9 +6,11 @@
 #ifndef OWL_CODEC_SCHEMA_PROGRAM_H
 #define OWL_CODEC_SCHEMA_PROGRAM_H
 
+#include "base/map.h"
 #include "codec/decimal.h"
 #include "codec/regex.h"
 #include "codec/schema.h"
+#include "codec/text.h"
 #include "codec/tree.h"
 
 /* ---- keywords --------------------------------------------------------------------------- */
@@ -142,19 +144,72 @@ enum {
 
 struct owl_unit;
 
-/* A set of strings; the index of a string is its place in the list. */
-struct owl_names {
-    const owl_str *list;
-    uint32_t n, mask;
-    const uint32_t *slots; /* index + 1 */
+/* A string with its first and last bytes, which tell it from others that are as long; up to 16 bytes
+ * they are all of it. */
+struct owl_name {
+    owl_str s;
+    uint64_t head, tail;
 };
-/* The index of @p s, or -1. */
-int64_t owl_names__find(const struct owl_names *names, owl_str s);
+static inline struct owl_name owl_name_of(owl_str s)
+{
+    if (s.n >= 8)
+        return (struct owl_name){s, owl_text__load(s.p), owl_text__load(s.p + s.n - 8)};
+    if (s.n >= 4) {
+        uint32_t head, tail;
+        memcpy(&head, s.p, sizeof head);
+        memcpy(&tail, s.p + s.n - sizeof tail, sizeof tail);
+        return (struct owl_name){s, head, tail};
+    }
+    if (s.n == 0)
+        return (struct owl_name){s, 0, 0};
+    const unsigned char *u = (const unsigned char *)s.p;
+    return (struct owl_name){s, (uint64_t)u[0] << 16 | (uint64_t)u[s.n / 2] << 8 | u[s.n - 1], 0};
+}
+static inline bool owl_name_same(const struct owl_name *a, struct owl_name b)
+{
+    return a->s.n == b.s.n && a->head == b.head && a->tail == b.tail &&
+           (b.s.n <= 16 || memcmp(a->s.p, b.s.p, b.s.n) == 0);
+}
+
+/* A set of names; the index of a name is its place in the list. Hashes are made of first and last
+ * bytes, which is quick and no secret: every name is within OWL_NAMES_REACH slots of its place, or
+ * the set has gone over to hashes that a peer cannot foresee. */
+struct owl_names {
+    struct owl_name *list;
+    uint32_t *slots; /* index + 1 */
+    uint32_t n, mask;
+    bool strong;
+};
+enum { OWL_NAMES_REACH = 8 };
+/* The slot of a name, or the free one where it belongs, or NULL: neither is within reach. */
+static inline uint32_t *owl_names__slot(const struct owl_names *names, struct owl_name name)
+{
+    uint64_t tail = name.tail << 29 | name.tail >> 35;
+    uint64_t h = (name.head ^ tail ^ name.s.n) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    if (OWL_UNLIKELY(names->strong))
+        h = owl_hash(name.s);
+    for (uint32_t i = 0; i < OWL_NAMES_REACH || names->strong; i++) {
+        uint32_t *slot = &names->slots[(h + i) & names->mask];
+        if (*slot == 0 || owl_name_same(&names->list[*slot - 1], name))
+            return slot;
+    }
+    return NULL;
+}
+/* The index of a name, or n. */
+static inline uint32_t owl_names__find(const struct owl_names *names, struct owl_name name)
+{
+    const uint32_t *slot = owl_names__slot(names, name);
+    return slot && *slot ? *slot - 1 : names->n;
+}
 
 struct owl_members {
-    struct owl_names names;             /* those that are required come first */
-    const struct owl_unit *const *unit; /* of each name, or NULL: its name is only required */
-    uint32_t required;                  /* how many names must be there */
+    struct owl_names names; /* as "properties" has them, then those that are only required */
+    const struct owl_member {
+        const struct owl_unit *unit; /* NULL: its name is only required */
+        bool required;
+    } * list;              /* of each name */
+    const owl_str *needed; /* as "required" has them */
+    uint32_t n_needed;
     uint32_t n_patterns;
     const struct owl_pattern {
         const struct owl_regex *regex;
@@ -169,6 +224,25 @@ struct owl_items {
     uint32_t n_prefix;
     const struct owl_unit *rest;
 };
+
+struct owl_bound {
+    struct owl_decimal number;
+    int64_t small; /* its value */
+    bool is_small; /* if it is a short integer */
+};
+/* The value of a number that is short and written without fraction and exponent. */
+static inline bool owl_tree__small(const struct owl_tree *t, uint32_t node, int64_t *ret)
+{
+    owl_str s = owl_tree_text(t, node);
+    if (!t->nodes[node].whole || s.n > 18)
+        return false;
+    bool negative = s.p[0] == '-';
+    int64_t v = 0;
+    for (size_t i = negative; i < s.n; i++)
+        v = v * 10 + (s.p[i] - '0');
+    *ret = negative ? -v : v;
+    return true;
+}
 
 struct owl_contains {
     const struct owl_unit *unit;
@@ -199,7 +273,7 @@ struct owl_op {
     uint32_t at; /* node of the keyword's value */
     union {
         uint64_t limit;
-        struct owl_decimal number;
+        const struct owl_bound *bound;
         owl_str name;
         const struct owl_enum *set;
         const struct owl_regex *regex;
@@ -214,9 +288,12 @@ struct owl_op {
 struct owl_unit {
     struct owl_op *ops;
     uint32_t n;
+    uint32_t n_checks; /* how many of its first operations run no other unit */
+    uint8_t checks;    /* instances that those look at */
+    uint8_t enters;    /* instances that the others look at */
+    bool tracks;       /* needs to know what was evaluated */
     uint32_t node;
-    bool leaf;   /* runs no other unit */
-    bool tracks; /* needs to know what was evaluated */
+    const struct owl_unit *same; /* it is nothing but a reference to this one */
     const struct owl_resource *resource;
     struct owl_unit *next; /* compiling: the queue */
 };
@@ -286,6 +363,9 @@ int owl_compiler__no_memory(struct owl_compiler *c);
 /* Fails with the place in the schema in front of the text. */
 int owl_compiler__fail(struct owl_compiler *c, const struct owl_doc *d, uint32_t node,
                        const char *fmt, ...) OWL_PRINTF(4, 5);
+/* Compiles a pattern, for which the node is blamed. */
+OWL_NODISCARD int owl_compiler__regex(struct owl_compiler *c, const struct owl_doc *d,
+                                      uint32_t node, owl_str pattern, const struct owl_regex **ret);
 OWL_NODISCARD int owl_compiler__load(struct owl_compiler *c, owl_str uri, owl_str text,
                                      struct owl_doc **ret);
 /* Where a reference of @p from leads: its document, node and, if it names one, anchor. */
@@ -310,8 +390,10 @@ struct owl_building {
 OWL_NODISCARD int owl_building__asserts(struct owl_building *b);
 OWL_NODISCARD struct owl_op *owl_building__op(struct owl_building *b, enum owl_op_code code,
                                               enum owl_keyword_id keyword, unsigned kinds);
-OWL_NODISCARD int owl_building__names(struct owl_building *b, const owl_str *list, uint32_t n,
-                                      struct owl_names *ret);
+/* An empty set with room for @p cap names. */
+OWL_NODISCARD int owl_building__names(struct owl_building *b, uint32_t cap, struct owl_names *ret);
+/* The index of a name, which joins the set if it is not there. */
+uint32_t owl_building__name(struct owl_names *names, owl_str s);
 /* Decodes an array of strings. */
 OWL_NODISCARD int owl_building__strings(struct owl_building *b, uint32_t array,
                                         const owl_str **ret);

@@ -29,7 +29,7 @@ void owl_machine__init(struct owl_machine *m, const struct owl_schema *s, const 
     m->bits_cap = OWL_MACHINE_BITS;
     m->text = m->own_text;
     m->text_cap = OWL_MACHINE_TEXT;
-    m->matcher = (struct owl_matcher){.max_match = s->max_match};
+    owl_matcher_init(&m->matcher, s->max_match);
 }
 
 void owl_machine__done(struct owl_machine *m)
@@ -116,13 +116,20 @@ static bool bit(const struct owl_machine *m, const struct owl_frame *f, uint32_t
     return m->bits[f->bits + i / 64] >> (i % 64) & 1;
 }
 
-static void push(struct owl_machine *m, const struct owl_unit *u, uint32_t node, bool in_place)
+/* The checks of the unit are done. */
+static void push(struct owl_machine *m, const struct owl_unit *u, uint32_t node, bool in_place,
+                 bool failed)
 {
     if (!grow_frames(m))
         return;
     const struct owl_frame *below = m->depth > 0 ? &m->frames[m->depth - 1] : NULL;
     struct owl_frame *f = &m->frames[m->depth];
-    *f = (struct owl_frame){.unit = u, .node = node, .in_place = in_place, .bits = m->bits_n};
+    *f = (struct owl_frame){.unit = u,
+                            .node = node,
+                            .pc = u->n_checks,
+                            .bits = m->bits_n,
+                            .in_place = in_place,
+                            .failed = failed};
     f->mark = m->report ? m->report->n : 0;
     f->tracks = (u->tracks || (in_place && below && below->tracks)) &&
                 m->t->nodes[node].kind >= OWL_NODE_ARRAY;
@@ -146,31 +153,21 @@ static void pop(struct owl_machine *m)
     }
 }
 
-static bool run_leaf(struct owl_machine *m, const struct owl_unit *u, uint32_t node)
-{
-    unsigned kind = 1u << m->t->nodes[node].kind;
-    bool ok = true;
-    for (uint32_t i = 0; i < u->n; i++) {
-        if (!(u->ops[i].kinds & kind) || owl_machine__check(m, &u->ops[i], u, node))
-            continue;
-        ok = false;
-        if (!m->report || m->rc)
-            break;
-    }
-    return ok;
-}
-
 /* Runs a unit on a value. True: it has ended, f->resumed is set; false: wait, and do not touch the
  * frame again. */
-static bool apply(struct owl_machine *m, struct owl_frame *f, const struct owl_unit *u,
-                  uint32_t node, bool in_place)
+static inline bool apply(struct owl_machine *m, struct owl_frame *f, const struct owl_unit *u,
+                         uint32_t node, bool in_place)
 {
-    if (u->leaf) {
-        m->verdict = run_leaf(m, u, node);
+    while (owl_machine__spend(m, 1) && u->same)
+        u = u->same;
+    unsigned kind = 1u << m->t->nodes[node].kind;
+    bool ok = !(u->checks & kind) || owl_machine__checks(m, u, 0, u->n_checks, node);
+    if (!(u->enters & kind) || (!ok && !m->report)) {
+        m->verdict = ok;
         f->resumed = true;
         return true;
     }
-    push(m, u, node, in_place);
+    push(m, u, node, in_place, !ok);
     return false;
 }
 
@@ -361,33 +358,23 @@ static void begin_children(struct owl_frame *f)
     }
 }
 
-/* What applies to the present member next; NULL: nothing more. */
-static const struct owl_unit *member_unit(struct owl_machine *m, struct owl_frame *f,
-                                          const struct owl_members *x)
+/* The unit that "properties" has for the present member, or NULL. Keys mostly come in the order of
+ * the names. */
+static inline __attribute__((always_inline)) const struct owl_unit *
+named_unit(struct owl_machine *m, struct owl_frame *f, const struct owl_members *x)
 {
-    if (f->step == 0) {
-        f->step = 1;
-        owl_str key = owl_machine__string(m, f->at);
-        int64_t i = key.p ? owl_names__find(&x->names, key) : -1;
-        f->hits += i >= 0 && i < (int64_t)x->required;
-        if (i >= 0 && x->unit[i]) {
-            f->matched = true;
-            return x->unit[i];
-        }
-    }
-    while (f->step <= x->n_patterns && m->rc == 0) {
-        const struct owl_pattern *p = &x->patterns[f->step++ - 1];
-        if (owl_machine__search(m, p->regex, f->at)) {
-            f->matched = true;
-            return p->unit;
-        }
-    }
-    if (f->step == x->n_patterns + 1 && !f->matched && x->additional) {
-        f->step++;
-        f->matched = true;
-        return x->additional;
-    }
-    return NULL;
+    owl_str key = owl_machine__string(m, f->at);
+    if (!key.p)
+        return NULL;
+    struct owl_name name = owl_name_of(key);
+    uint32_t i = f->name;
+    if (i >= x->names.n || !owl_name_same(&x->names.list[i], name))
+        i = owl_names__find(&x->names, name);
+    if (i == x->names.n)
+        return NULL;
+    f->name = i + 1;
+    f->hits += x->list[i].required;
+    return x->list[i].unit;
 }
 
 static void next_member(struct owl_machine *m, struct owl_frame *f)
@@ -400,16 +387,62 @@ static void next_member(struct owl_machine *m, struct owl_frame *f)
     f->at = m->t->nodes[f->at + 1].next;
 }
 
+/* As member_unit() without patterns: at most one unit applies to a member. */
+static inline const struct owl_unit *plain_member_unit(struct owl_machine *m, struct owl_frame *f,
+                                                       const struct owl_members *x,
+                                                       uint32_t *ret_value)
+{
+    uint32_t end = m->t->nodes[f->node].next;
+    while (f->at < end && owl_machine__spend(m, 1)) {
+        const struct owl_unit *u = named_unit(m, f, x);
+        *ret_value = f->at + 1;
+        f->at = m->t->nodes[f->at + 1].next;
+        if (!u)
+            u = x->additional;
+        if (u)
+            set_bit(m, f, f->index);
+        f->index++;
+        if (u)
+            return u;
+    }
+    return NULL;
+}
+
+/* What applies next to a member, and its value; NULL: nothing more. The frame moves on to the next
+ * member with the last that applies. */
+static const struct owl_unit *member_unit(struct owl_machine *m, struct owl_frame *f,
+                                          const struct owl_members *x, uint32_t *ret_value)
+{
+    uint32_t end = m->t->nodes[f->node].next;
+    while (f->at < end && m->rc == 0 && owl_machine__spend(m, 1)) {
+        const struct owl_unit *u = f->step == 0 ? named_unit(m, f, x) : NULL;
+        *ret_value = f->at + 1;
+        f->step += f->step == 0;
+        for (; !u && f->step <= x->n_patterns && m->rc == 0; f->step++) {
+            const struct owl_pattern *p = &x->patterns[f->step - 1];
+            u = owl_machine__search(m, p->regex, f->at) ? p->unit : NULL;
+        }
+        if (!u && !f->matched)
+            u = x->additional;
+        f->matched |= u != NULL;
+        if (f->step > x->n_patterns)
+            next_member(m, f);
+        if (u)
+            return u;
+    }
+    return NULL;
+}
+
 /* Notes the names that are not there. */
 static void report_missing(struct owl_machine *m, const struct owl_frame *f,
                            const struct owl_op *op)
 {
     const struct owl_members *x = op->u.members;
-    for (uint32_t i = 0; m->report && i < x->required; i++) {
+    for (uint32_t i = 0; m->report && i < x->n_needed; i++) {
         if (!owl_machine__spend(m, m->t->nodes[f->node].count))
             return;
         const struct owl_fault v = {f->unit, op, f->node, OWL_KW_REQUIRED, x->required_at, i};
-        if (!owl_tree_get(m->t, f->node, x->names.list[i]))
+        if (!owl_tree_get(m->t, f->node, x->needed[i]))
             owl_report__add(m->report, &v);
     }
 }
@@ -417,20 +450,19 @@ static void report_missing(struct owl_machine *m, const struct owl_frame *f,
 static enum flow members(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
 {
     const struct owl_members *x = op->u.members;
-    uint32_t end = m->t->nodes[f->node].next;
     begin_children(f);
     for (;;) {
         if (f->resumed && !good_enough(m, f))
             return FAIL;
-        if (f->at >= end || !owl_machine__spend(m, 1))
-            break;
-        const struct owl_unit *u = member_unit(m, f, x);
+        uint32_t value;
+        const struct owl_unit *u = x->n_patterns == 0 ? plain_member_unit(m, f, x, &value)
+                                                      : member_unit(m, f, x, &value);
         if (!u)
-            next_member(m, f);
-        else if (!apply(m, f, u, f->at + 1, false))
+            break;
+        if (!apply(m, f, u, value, false))
             return WAIT;
     }
-    if (f->hits == x->required)
+    if (f->hits == x->n_needed)
         return f->bad ? FAIL : PASS;
     report_missing(m, f, op);
     return FAIL;
@@ -543,14 +575,14 @@ static enum flow step(struct owl_machine *m, struct owl_frame *f, const struct o
     case OWL_OP_IF: return condition(m, f, op);
     case OWL_OP_UNEVALUATED_ITEMS: return unevaluated(m, f, op, 0);
     case OWL_OP_UNEVALUATED_PROPERTIES: return unevaluated(m, f, op, 1);
-    default: return owl_machine__check(m, op, f->unit, f->node) ? PASS : FAIL;
+    default: return owl_machine__checks(m, f->unit, f->pc, f->pc + 1, f->node) ? PASS : FAIL;
     }
 }
 
 /* Makes the frame ready for its next operation. */
 static void next_op(const struct owl_machine *m, struct owl_frame *f)
 {
-    f->at = f->index = f->step = f->best = 0;
+    f->at = f->index = f->step = f->name = f->best = 0;
     f->hits = f->score = 0;
     f->begun = f->resumed = f->matched = f->bad = false;
     f->mark = m->report ? m->report->n : 0;
@@ -558,7 +590,9 @@ static void next_op(const struct owl_machine *m, struct owl_frame *f)
 
 void owl_machine__run(struct owl_machine *m)
 {
-    push(m, m->s->root, 0, false);
+    const struct owl_unit *root = m->s->root;
+    bool ok = owl_machine__checks(m, root, 0, root->n_checks, 0);
+    push(m, root, 0, false, !ok);
     while (m->depth > 0 && m->rc == 0) {
         struct owl_frame *f = &m->frames[m->depth - 1];
         if (f->pc == f->unit->n || (f->failed && !m->report)) {

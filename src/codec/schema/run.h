@@ -29,6 +29,7 @@ struct owl_frame {
     uint32_t at;    /* of the operation: which child or branch */
     uint32_t index; /* of that child among its siblings */
     uint32_t step;  /* of the operation: where within that child */
+    uint32_t name;  /* of the operation: which name is expected next */
     uint32_t mark;  /* report: how many faults there were before the operation */
     uint32_t best;  /* report: faults of the nearest branch, kept behind the mark */
     uint64_t score; /* report: how far that branch is off */
@@ -85,12 +86,17 @@ static inline bool owl_machine__spend(struct owl_machine *m, uint64_t n)
     return false;
 }
 /* The decoded string; valid until the next one is asked for. {NULL,0}: the machine has stopped. */
-owl_str owl_machine__string(struct owl_machine *m, uint32_t node);
+owl_str owl_machine__decode(struct owl_machine *m, uint32_t node);
+static inline owl_str owl_machine__string(struct owl_machine *m, uint32_t node)
+{
+    return OWL_LIKELY(!m->t->nodes[node].escaped) ? owl_tree_text(m->t, node)
+                                                  : owl_machine__decode(m, node);
+}
 bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint32_t node);
 
-/* An operation that runs no unit. */
-bool owl_machine__check(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
-                        uint32_t node);
+/* Operations of a unit, from @p pc to before @p end, which run no other. */
+bool owl_machine__checks(struct owl_machine *m, const struct owl_unit *u, uint32_t pc, uint32_t end,
+                         uint32_t node);
 
 /* Notes a fault; does nothing without a report. */
 void owl_report__add(struct owl_report *r, const struct owl_fault *f);

@@ -138,6 +138,66 @@ TEST(a_registry_asks_for_what_it_lacks, "")
     owl_schema_registry_free(r);
 }
 
+TEST(lengths_are_counted_in_characters, "")
+{
+    static const struct {
+        const char *schema, *instance;
+        bool valid;
+    } cases[] = {
+        {"{\"maxLength\":2}", "\"\xc3\xa9\xe2\x82\xac\"", true},
+        {"{\"maxLength\":1}", "\"\xc3\xa9\xe2\x82\xac\"", false},
+        {"{\"minLength\":2}", "\"\xf0\x9f\xa6\x89\"", false},
+        {"{\"minLength\":1}", "\"\xf0\x9f\xa6\x89\"", true},
+        {"{\"minLength\":1,\"maxLength\":1}", "\"\\ud83e\\udd89\"", true},
+        {"{\"minLength\":2}", "\"\\ud83e\\udd89\"", false},
+        {"{\"minLength\":2}", "\"\\ud83e\\udd89\\n\"", true},
+        {"{\"maxLength\":3}", "\"abcdefghijklmnopq\"", false},
+        {"{\"minLength\":3}", "\"abcdefghijklmnopq\"", true},
+        {"{\"minLength\":0}", "\"\"", true},
+        {"{\"maxLength\":0}", "\"\"", true},
+        {"{\"maxLength\":1e30}", "\"a\"", true},
+        {"{\"minLength\":1e30}", "\"a\"", false},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++)
+        if (valid(cases[i].schema, cases[i].instance) != cases[i].valid)
+            fail_msg("%s of %s", cases[i].schema, cases[i].instance);
+}
+
+/* Names that differ in the middle only look the same to the quick hash. */
+TEST(names_that_look_alike_are_told_apart, "")
+{
+    enum { N = 60 };
+    struct owl_buf schema, instance;
+    owl_buf_init(&schema, 1 << 20);
+    owl_buf_init(&instance, 1 << 20);
+    owl_buf_putz(&schema, "{\"additionalProperties\":false,\"properties\":{\"a\":{\"enum\":[");
+    for (int i = 0; i < N; i++)
+        owl_buf_printf(&schema, "%s\"beginning %02d is the end\"", i ? "," : "", i);
+    owl_buf_putz(&schema, "]}");
+    for (int i = 0; i < N; i++)
+        owl_buf_printf(&schema, ",\"property_%02d_of_many\":{\"const\":%d}", i, i);
+    owl_buf_putz(&schema, "},\"required\":[\"property_07_of_many\",\"other_77_of_many\"],"
+                          "\"patternProperties\":{\"^other\":true}}");
+    owl_buf_putc(&schema, '\0');
+    for (int i = 0; i < N + 1; i++) {
+        owl_buf_done(&instance);
+        owl_buf_init(&instance, 1 << 20);
+        owl_buf_printf(&instance, "{\"other_77_of_many\":0,\"a\":\"beginning %02d is the end\"", i);
+        for (int j = N - 1; j >= 0; j--)
+            owl_buf_printf(&instance, ",\"property_%02d_of_many\":%d", j, j);
+        owl_buf_putz(&instance, "}");
+        owl_buf_putc(&instance, '\0');
+        assert_int_equal(valid(schema.p, instance.p), i < N);
+    }
+    assert_false(valid(schema.p, "{\"property_07_of_many\":7}"));
+    assert_true(valid(schema.p, "{\"property_07_of_many\":7,\"other_77_of_many\":1}"));
+    assert_false(valid(schema.p, "{\"property_07_of_many\":8,\"other_77_of_many\":1}"));
+    assert_false(valid(schema.p, "{\"property_07_of_many\":7,\"other_77_of_many\":1,"
+                                 "\"property_77_of_many\":77}"));
+    owl_buf_done(&schema);
+    owl_buf_done(&instance);
+}
+
 TEST(numbers_are_exact, "")
 {
     assert_false(valid("{\"maximum\":9007199254740992}", "9007199254740993"));
@@ -304,6 +364,32 @@ TEST(schemas_that_lead_to_themselves_end, "")
     assert_true(valid("{\"items\":{\"$ref\":\"#\"}}", "[[[[]]],[]]"));
 }
 
+/* Schemas that are nothing but a reference are passed over, unless they go round in a circle. */
+TEST(references_may_be_chained, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 1 << 20);
+    owl_buf_putz(&b, "{\"items\":{\"$ref\":\"#/$defs/d0\"},\"$defs\":{");
+    for (int i = 0; i < 50; i++)
+        owl_buf_printf(&b, "\"d%d\":{\"$ref\":\"#/$defs/d%d\"},", i, i + 1);
+    owl_buf_putz(&b, "\"d50\":{\"type\":\"integer\"}}}");
+    owl_buf_putc(&b, '\0');
+    assert_true(valid(b.p, "[1,2]"));
+    assert_false(valid(b.p, "[1,\"2\"]"));
+    owl_buf_done(&b);
+    static const char *const circles[] = {
+        "{\"items\":{\"$ref\":\"#/items\"}}",
+        "{\"items\":{\"$ref\":\"#/$defs/a\"},\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},"
+        "\"b\":{\"$ref\":\"#/$defs/c\"},\"c\":{\"$ref\":\"#/$defs/a\"}}}",
+    };
+    for (size_t i = 0; i < OWL_COUNT(circles); i++) {
+        struct owl_schema *s = compiled(circles[i]);
+        bool ok;
+        assert_int_equal(owl_schema_validate(s, OWL_STR("[1]"), &ok, NULL), -OWL_ELIMIT);
+        owl_schema_free(s);
+    }
+}
+
 TEST(bombs_run_out_of_steps, "")
 {
     struct owl_buf b;
@@ -373,7 +459,8 @@ TEST(a_program_has_a_size, "")
     assert_int_equal(rc, -OWL_ELIMIT);
     assert_non_null(strstr(err.message, "1500 bytes"));
     rc = owl_schema_compile(OWL_STR("{\"pattern\":\"((a{1000}){1000}){1000}\"}"), NULL, &s, &err);
-    assert_int_equal(rc, -OWL_EINVAL);
+    assert_int_equal(rc, -OWL_ELIMIT);
+    assert_int_equal(err.code, OWL_ELIMIT);
     assert_non_null(strstr(err.message, "too large"));
 }
 
@@ -470,7 +557,7 @@ TEST(a_fault_too_long_to_be_told_is_a_limit, "")
 TEST(an_ordinary_verdict_takes_no_memory, "")
 {
     struct owl_schema *s = compiled(
-        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"maxLength\":9},"
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"pattern\":\"^a\",\"maxLength\":9},"
         "\"b\":{\"type\":\"array\",\"items\":{\"enum\":[\"x\",\"y\"]}},\"c\":{\"anyOf\":[{"
         "\"type\":\"null\"},{\"type\":\"object\",\"properties\":{\"d\":{\"minimum\":1}}}]}},"
         "\"required\":[\"a\"],\"unevaluatedProperties\":false}");
