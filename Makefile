@@ -4,10 +4,10 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test bench fuzz lint format requirements install clean
+.PHONY: help build run test schema-diff bench fuzz lint format requirements install clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 build: ## the library, the program and the examples, in build/
 	@tools/bootstrap build
@@ -19,6 +19,12 @@ run: build ## the example server on http://127.0.0.1:8080/mcp, until Ctrl-C
 test: ## every test: normal, ASan+UBSan and TSan
 	@tools/bootstrap test
 	@tests/run
+
+SEED ?= 1
+PAIRS ?= 100000
+
+schema-diff: build ## PAIRS (100000) generated pairs of SEED (1), judged by us and by two others
+	@python3 tests/schema-diff/run.py --seed $(SEED) --pairs $(PAIRS)
 
 bench: build ## the measurements
 	@if [ -x bench/run ]; then exec bench/run; else echo "bench: nothing to run yet"; fi
