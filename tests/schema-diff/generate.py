@@ -166,12 +166,11 @@ class Document:
         for _ in range(self.dice.choice([1, 1, 2, 3])):
             getattr(self, "add_" + kind)(s, depth)
         if depth > 0 and self.chance(0.4):
-            self.add_combination(s, depth, first)
+            self.add_combination(s, lambda: self.schema(depth - 1, first))
         if self.chance(0.35 if self.dynamic else 0.2):
             self.add_reference(s, first, apart)
         if depth > 1 and self.chance(0.25):
-            key = self.dice.choice(["unevaluatedItems", "unevaluatedProperties"])
-            s[key] = False if self.chance(0.6) else self.part(depth - 1)
+            self.add_unevaluated(s, depth)
         return s
 
     def object_schema(self, depth, first):
@@ -271,15 +270,31 @@ class Document:
         else:
             s[key] = False if self.chance(0.3) else self.part(depth - 1)
 
-    def add_combination(self, s, depth, first):
+    def add_unevaluated(self, s, depth):
+        """Often next to branches that do little but evaluate."""
+        key = self.dice.choice(["unevaluatedItems", "unevaluatedProperties"])
+        s[key] = False if self.chance(0.6) else self.part(depth - 1)
+        if self.chance(0.5):
+            self.add_combination(s, lambda: self.evaluating(key))
+
+    def evaluating(self, key):
+        part = True if self.chance(0.6) else self.part(0)
+        if key == "unevaluatedItems":
+            return self.dice.choice([{"prefixItems": [part]}, {"prefixItems": [True, part]},
+                                     {"contains": part}, {"items": part}])
+        return self.dice.choice([{"properties": {name: part for name in self.names(2)}},
+                                 {"patternProperties": {self.pattern(): part}},
+                                 {"properties": {self.name(): part}, "required": ["a"]}])
+
+    def add_combination(self, s, branch):
         key = self.dice.choice(["allOf", "anyOf", "oneOf", "not", "if", "if"])
         if key in ("allOf", "anyOf", "oneOf"):
-            s[key] = [self.schema(depth - 1, first) for _ in range(self.dice.randint(1, 3))]
+            s[key] = [branch() for _ in range(self.dice.randint(1, 3))]
         elif key == "not":
-            s[key] = self.schema(depth - 1, first)
+            s[key] = branch()
         for part in ("if", "then", "else"):
             if key == "if" and self.chance(0.75):
-                s[part] = self.schema(depth - 1, first)
+                s[part] = branch()
 
 
 # ---- values -------------------------------------------------------------------------------------
@@ -321,7 +336,9 @@ class Sampler:
             self.gather(part, found, depth + 1)
         for key in ("anyOf", "oneOf"):
             if key in schema:
-                self.gather(self.dice.choice(schema[key]), found, depth + 1)
+                n = self.dice.randint(1, len(schema[key])) if key == "anyOf" else 1
+                for part in self.dice.sample(schema[key], n):
+                    self.gather(part, found, depth + 1)
         if "if" in schema:
             branch = ("if", "then") if self.dice.random() < 0.5 else ("else",)
             for key in branch:
