@@ -8,8 +8,8 @@ explained if a row of known.json fits it, for each judge that contradicts us: a 
 the official suite, and counts only if on that case, too, the judge is wrong and we are right. Any
 other difference is printed and is a failure.
 
-A pair of which another judge says nothing (it throws, or refuses a schema that we and the third
-take) is told apart and replaced by a further one. A pair of which we say nothing is a failure.
+A pair of which another judge says nothing (it throws, or refuses the schema) while the third agrees
+with us is told apart and replaced by a further one. A pair of which we say nothing is a failure.
 
 ajv and python-jsonschema are installed into build/schema-diff/ once. Without node, npm or pip, or
 without the network, or without the official suite, the run is skipped.
@@ -44,6 +44,7 @@ AJV, JSONSCHEMA = "8.20.0", "4.26.0"
 INSTANCES = 4         # of a schema
 CHUNK = 500           # schemas that are judged at a time
 UNEXPLAINED = 10      # so many are enough to look at
+VERDICTS = ("valid", "invalid")
 UNJUDGED = 0.02       # of all pairs: more, and it is a judge that is broken
 
 
@@ -239,10 +240,16 @@ class Known:
             raise RuntimeError(f"{self.file}: {self.group}: {self.test}: proves nothing: {said}")
 
 
+def contradicting(names, said):
+    return [name for name, v in zip(names, said) if v in VERDICTS and v != said[0]]
+
+
 def explained(known, court, pair, said):
     """The rows that explain all who contradict us, or nothing if one remains."""
+    if said[0] not in VERDICTS:
+        return []
     rows = [next((k for k in known if k.fits(name, pair)), None)
-            for name, verdict in zip(court.names, said) if verdict != said[0]]
+            for name in contradicting(court.names, said)]
     return rows if None not in rows else []
 
 
@@ -280,16 +287,17 @@ class Run:
 
     def count(self, pair, said):
         silent = [(name, " ".join(v.split()[1:5])) for name, v in zip(self.court.names, said)
-                  if v.startswith("none")]
-        if silent and not said[0].startswith("none"):
+                  if v not in VERDICTS]
+        against = contradicting(self.court.names, said)
+        if silent and not against and said[0] in VERDICTS:
             self.silent.update(silent)
             return
         self.judged += 1
         self.valid += said[0] == "valid"
-        if not silent and len(set(said)) == 1:
+        if not silent and not against:
             return
         self.differences += 1
-        self.contradictions.update(n for n, v in zip(self.court.names, said) if v != said[0])
+        self.contradictions.update(against)
         pair = shrunk(self.court, pair, said)
         rows = explained(self.known, self.court, pair, said)
         for row in rows:
