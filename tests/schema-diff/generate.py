@@ -417,8 +417,8 @@ class Sampler:
                        if "items" in s or i < len(s.get("prefixItems", []))]
             choices = choices or [s[key] for s in obeyed for key in ("contains", "unevaluatedItems")
                                   if key in s]
-            items.append(self.sample(self.dice.choice(choices or [True]), depth)
-                         if choices else value(self.dice, 1))
+            items.append(self.sample(self.dice.choice(choices), depth) if choices
+                         else value(self.dice, 1))
         return items
 
     def object(self, obeyed, depth):
