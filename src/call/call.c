@@ -166,18 +166,14 @@ void owl_call_unref(owl_call *c)
     }
 }
 
-void owl_call__goto(struct owl_call *c, const struct owl_step *step)
+void owl_call__trace(struct owl_call *c, const struct owl_step *step)
 {
-    const struct owl_log *log = c->host->log;
-    if (log->fn && log->level <= OWL_LEVEL_DEBUG) {
-        uint64_t now = owl_now_ns();
-        owl_log_write(log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu",
-                      (int)c->msg.method.n, c->msg.method.p, (int)c->msg.id.n,
-                      c->msg.id.p ? c->msg.id.p : "", c->step->name, step->name,
-                      (unsigned long long)(c->step_ns ? (now - c->step_ns) / 1000 : 0));
-        c->step_ns = now;
-    }
-    c->step = step;
+    uint64_t now = owl_now_ns();
+    owl_log_write(c->host->log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu",
+                  (int)c->msg.method.n, c->msg.method.p, (int)c->msg.id.n,
+                  c->msg.id.p ? c->msg.id.p : "", c->step->name, step->name,
+                  (unsigned long long)(c->step_ns ? (now - c->step_ns) / 1000 : 0));
+    c->step_ns = now;
 }
 
 void owl_call_run(struct owl_call *c)

@@ -265,7 +265,14 @@ const char *owl_call_trace_id(struct owl_call *c);
 /* How long the handler may run from now on. */
 uint64_t owl_call__allowed_ms(const struct owl_call *c);
 /* The one setter of the step; traces. */
-void owl_call__goto(struct owl_call *c, const struct owl_step *step);
+void owl_call__trace(struct owl_call *c, const struct owl_step *step);
+static inline void owl_call__goto(struct owl_call *c, const struct owl_step *step)
+{
+    const struct owl_log *log = c->host->log;
+    if (OWL_UNLIKELY(log->fn && log->level <= OWL_LEVEL_DEBUG))
+        owl_call__trace(c, step);
+    c->step = step;
+}
 /* The handler of run @p run (the state when it began) has returned on another thread. */
 void owl_call__returned(struct owl_call *c, unsigned run, int status);
 /* The reactor moves the state from one of the states of @p from (bits) to @p to. False if it was in

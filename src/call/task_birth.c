@@ -90,8 +90,8 @@ static bool wants_task(const struct owl_call *c)
 /* Whether such a client is heard. */
 static bool serves_tasks(struct owl_call *c)
 {
-    return c->rev >= OWL_REV_2025_11_25 &&
-           (owl_snapshot_caps(owl_call_registry(c)) & OWL_CAP_TASKS);
+    struct owl_snapshot *s = c->rev >= OWL_REV_2025_11_25 ? owl_call_registry(c) : NULL;
+    return s && (owl_snapshot_caps(s) & OWL_CAP_TASKS);
 }
 
 bool owl_task_wanted(struct owl_call *c)
