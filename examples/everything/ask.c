@@ -140,7 +140,10 @@ static int request_state(owl_call *call, void *data)
 {
     (void)data;
     const owl_json *answer;
-    int rc = ask_form(call, "confirm", "Go on?", NAME_SCHEMA, &answer);
+    int rc = ask_form(call, "confirm", "Go on?",
+                      "{\"type\":\"object\",\"properties\":{\"ok\":{\"type\":\"boolean\"}},"
+                      "\"required\":[\"ok\"]}",
+                      &answer);
     return rc != 0 ? rc : owl_result_text(call, "state-ok");
 }
 
@@ -168,12 +171,15 @@ static int multi_round(owl_call *call, void *data)
     const owl_json *first, *second;
     int rc = ask_form(call, "step1", "Step 1: what is your name?", NAME_SCHEMA, &first);
     if (rc == 0)
-        rc = ask_form(call, "step2", "Step 2: what is your cat's name?", NAME_SCHEMA, &second);
+        rc = ask_form(call, "step2", "Step 2: what is your favourite color?",
+                      "{\"type\":\"object\",\"properties\":{\"color\":{\"type\":\"string\"}},"
+                      "\"required\":[\"color\"]}",
+                      &second);
     if (rc != 0)
         return rc;
-    return owl_result_textf(call, "%s and %s",
+    return owl_result_textf(call, "%s likes %s",
                             owl_json_get_str(owl_json_get(first, "content"), "name", "?"),
-                            owl_json_get_str(owl_json_get(second, "content"), "name", "?"));
+                            owl_json_get_str(owl_json_get(second, "content"), "color", "?"));
 }
 
 /* Asks only what this client can be asked. */

@@ -73,10 +73,10 @@ def a_session_is_asked_several_things():
             a.answer(q, answers[q["method"]])
         equal(len(a.result()["content"]), 3)
     with Asked(s, "test_input_required_result_multi_round") as a:
-        for name in ("Alice", "Tom"):
+        for content in ({"name": "Alice"}, {"color": "blue"}):
             q = a.question("elicitation/create")
-            a.answer(q, {"action": "accept", "content": {"name": name}})
-        equal(a.result()["content"][0]["text"], "Alice and Tom")
+            a.answer(q, {"action": "accept", "content": content})
+        equal(a.result()["content"][0]["text"], "Alice likes blue")
 
 
 @test("mcp:L10")
@@ -192,8 +192,8 @@ def rounds_remember_what_was_answered():
     second = required(again(tool, first["requestState"], {"step1": ACCEPT}), "step2")
     check(first["requestState"] != second["requestState"], "the state did not change")
     reply = again(tool, second["requestState"],
-                  {"step2": {"action": "accept", "content": {"name": "Tom"}}})
-    equal(reply.text, "Alice and Tom")
+                  {"step2": {"action": "accept", "content": {"color": "blue"}}})
+    equal(reply.text, "Alice likes blue")
 
 
 @test("mcp:S12")
@@ -203,10 +203,11 @@ def a_state_that_is_not_ours_is_refused():
     other = required(call("test_input_required_result_tampered_state", {}, caps=FORM),
                      "confirm")["requestState"]
     flipped = state[:-5] + ("A" if state[-5] != "A" else "B") + state[-4:]
+    yes = {"confirm": {"action": "accept", "content": {"ok": True}}}
     for wrong in (state + "-TAMPERED", state[:-1], flipped, other, "", "x", "A" * 200000):
-        reply = again(tool, wrong, {"confirm": ACCEPT})
+        reply = again(tool, wrong, yes)
         equal(reply.error["code"], -32602, f"{wrong[:60]!r}")
-    equal(again(tool, state, {"confirm": ACCEPT}).text, "state-ok")
+    equal(again(tool, state, yes).text, "state-ok")
 
 
 @test("mcp:S11")
