@@ -15,7 +15,7 @@
 #include <pcre2.h>
 
 enum { PATTERN_MAX = 64 * 1024 };
-enum { STEPS_A_BYTE = 16 }; /* of a long text that no honest pattern exceeds */
+enum { FEW = 1000, STEPS_A_BYTE = 16 }; /* of backtracking: what honest patterns need */
 
 #define SPACES \
     "\\t\\n\\x0b\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
@@ -527,17 +527,30 @@ void owl_matcher_done(struct owl_matcher *m)
     owl_matcher_init(m, m->max_match);
 }
 
-int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str s, bool *ret_found)
+/* With so many steps, and some for each byte. */
+static int search(const struct owl_regex *re, struct owl_matcher *m, owl_str s, uint32_t steps)
 {
-    if (!m->data && prepare(m))
-        return -OWL_ENOMEM;
-    uint64_t most = m->max_match + (uint64_t)s.n * STEPS_A_BYTE;
+    uint64_t most = steps + (uint64_t)s.n * STEPS_A_BYTE;
     pcre2_set_match_limit(m->context, most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
     PCRE2_SPTR text = (PCRE2_SPTR)s.p;
     uint32_t options = PCRE2_NO_UTF_CHECK;
     int rc = pcre2_match(re->code, text, s.n, 0, options, m->data, m->context);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* compiled code has a small stack; there is a slow way */
         rc = pcre2_match(re->code, text, s.n, 0, options | PCRE2_NO_JIT, m->data, m->context);
+    return rc;
+}
+
+int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str s, bool *ret_found)
+{
+    if (!m->data && prepare(m))
+        return -OWL_ENOMEM;
+    uint32_t few = m->max_match < FEW ? m->max_match : FEW;
+    m->cost = 8 + s.n / 16;
+    int rc = search(re, m, s, few);
+    if (rc == PCRE2_ERROR_MATCHLIMIT && few < m->max_match) {
+        m->cost += m->max_match;
+        rc = search(re, m, s, m->max_match);
+    }
     if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH) {
         *ret_found = rc >= 0;
         return 0;

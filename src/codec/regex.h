@@ -21,6 +21,7 @@ struct owl_matcher {
     void *data, *context;
     uint32_t max_match; /* backtracking of one search, beyond what goes with its length */
     uint32_t used;
+    uint64_t cost; /* of the last search, in steps; how far it backtracked is not known exactly */
     _Alignas(16) char room[OWL_MATCHER_ROOM]; /* spares the heap */
 };
 static inline void owl_matcher_init(struct owl_matcher *m, uint32_t max_match)

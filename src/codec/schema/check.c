@@ -24,12 +24,12 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
 {
     owl_str s = owl_machine__string(m, node);
     bool found = false;
-    if (!s.p || !owl_machine__spend(m, 8 + s.n / 16))
+    if (!s.p)
         return false;
     int rc = owl_regex_search(re, &m->matcher, s, &found);
     if (rc)
         owl_machine__stop(m, rc, "a pattern takes too many steps to match");
-    return found;
+    return owl_machine__spend(m, m->matcher.cost) && found;
 }
 
 /* Whether the value equals the one at @p at of the schema's document. */

@@ -408,6 +408,18 @@ TEST(bombs_run_out_of_steps, "")
                    "a pattern takes too many steps");
 }
 
+TEST(patterns_that_backtrack_are_paid_for, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 1 << 20);
+    for (int i = 0; i < 2000; i++) /* each within its own limit */
+        owl_buf_printf(&b, "%s\"aaaaaaaaaaaaa!\"", i ? "," : "[");
+    owl_buf_putc(&b, ']');
+    assert_stopped("{\"items\":{\"not\":{\"pattern\":\"^(a+)+$\"}}}", owl_buf_str(&b),
+                   "validation takes too many steps");
+    owl_buf_done(&b);
+}
+
 /* A schema of @p n definitions, each printed from @p fmt and its number. */
 static int compile_many(const char *fmt, int n, owl_error *reterr)
 {
