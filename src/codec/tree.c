@@ -76,24 +76,15 @@ static inline void read_word(struct reading *r, struct owl_node *v)
     r->p += v->n;
 }
 
-/* Passes what stands between values; @p n of them have been read, and *@p open is the innermost
- * container. */
-static inline void read_between(struct reading *r, struct owl_node *nodes, uint32_t n,
-                                uint32_t *open)
+/* The innermost container, *@p open, ends at r->p, and @p n nodes have been read. */
+static inline void read_end(struct reading *r, struct owl_node *nodes, uint32_t n, uint32_t *open)
 {
-    for (; r->p < r->end && *r->p != '"'; r->p++) {
-        if (*r->p == ',') {
-            nodes[*open].count++;
-        } else if (*r->p == '}' || *r->p == ']') {
-            struct owl_node *c = &nodes[*open];
-            c->n = (uint32_t)(r->p + 1 - r->text) - c->at;
-            c->count += n > *open + 1; /* there is a comma less than there are values */
-            *open = c->next;
-            c->next = n;
-        } else if (*r->p > ' ' && *r->p != ':') {
-            return;
-        }
-    }
+    struct owl_node *c = &nodes[*open];
+    r->p++;
+    c->n = (uint32_t)(r->p - r->text) - c->at;
+    c->count += n > *open + 1; /* there is a comma less than there are values */
+    *open = c->next;
+    c->next = n;
 }
 
 int owl_tree_read(struct owl_tree *t, owl_str proved)
@@ -102,29 +93,37 @@ int owl_tree_read(struct owl_tree *t, owl_str proved)
         return -OWL_ELIMIT;
     struct reading r = {proved.p, proved.p, proved.p + proved.n, {proved.p, 0}};
     struct owl_node *nodes = t->nodes;
-    uint32_t open = 0;
+    uint32_t n = 0, open = 0;
     t->text = proved.p;
     t->n = 0;
-    for (uint32_t n = 0;; n++) {
-        read_between(&r, nodes, n, &open);
-        if (r.p == r.end) {
-            t->n = n;
-            return 0;
+    while (r.p < r.end) {
+        char c = *r.p;
+        if (c == ',') {
+            nodes[open].count++;
+            r.p++;
+            continue;
+        }
+        if (c == ':' || c <= ' ') {
+            r.p++;
+            continue;
+        }
+        if (c == '}' || c == ']') {
+            read_end(&r, nodes, n, &open);
+            continue;
         }
         if (OWL_UNLIKELY(n == t->cap)) {
             if (grow(t))
                 return -OWL_ENOMEM;
             nodes = t->nodes;
         }
-        struct owl_node *v = &nodes[n];
-        *v = (struct owl_node){.at = (uint32_t)(r.p - proved.p), .next = n + 1};
-        char c = *r.p;
+        struct owl_node *v = &nodes[n++];
+        *v = (struct owl_node){.at = (uint32_t)(r.p - proved.p), .next = n};
         if (c == '"') {
             read_string(&r, v);
         } else if (c == '{' || c == '[') {
             v->kind = c == '{' ? OWL_NODE_OBJECT : OWL_NODE_ARRAY;
             v->next = open;
-            open = n;
+            open = n - 1;
             r.p++;
         } else if (c >= 'a') {
             read_word(&r, v);
@@ -132,6 +131,8 @@ int owl_tree_read(struct owl_tree *t, owl_str proved)
             read_number(&r, v);
         }
     }
+    t->n = n;
+    return 0;
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
