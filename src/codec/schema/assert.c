@@ -3,6 +3,7 @@
 #include "codec/schema/program.h"
 
 #include "base/err.h"
+#include "base/map.h"
 
 struct owl_op *owl_building__op(struct owl_building *b, enum owl_op_code code,
                                 enum owl_keyword_id keyword, unsigned kinds)
@@ -33,6 +34,29 @@ static int fail(struct owl_building *b, enum owl_keyword_id keyword, const char 
 
 /* ---- sets of names -------------------------------------------------------------------------- */
 
+/* The slot of a name, or the free one where it belongs, or NULL: neither is within reach. */
+static uint32_t *slot_of(const struct owl_names *names, struct owl_name name)
+{
+    uint64_t h = names->strong ? owl_hash(name.s) : owl_name_hash(name);
+    for (uint32_t i = 0; i < OWL_NAMES_REACH || names->strong; i++) {
+        uint32_t *slot = &names->slots[(h + i) & names->mask];
+        if (*slot == 0 || owl_name_same(&names->list[*slot - 1], name))
+            return slot;
+    }
+    return NULL;
+}
+
+uint32_t owl_names__search(const struct owl_names *names, owl_str s)
+{
+    const uint32_t *slot = slot_of(names, owl_name_of(s));
+    return slot && *slot ? *slot - 1 : names->n;
+}
+
+bool owl_names__has(const struct owl_names *names, owl_str s)
+{
+    return owl_names__find(names, owl_name_of(s)) < names->n;
+}
+
 /* A strong set has a slot for everything. */
 static uint32_t *must(uint32_t *slot)
 {
@@ -45,16 +69,16 @@ static void make_strong(struct owl_names *names)
     memset(names->slots, 0, (names->mask + (size_t)1) * sizeof *names->slots);
     names->strong = true;
     for (uint32_t i = 0; i < names->n; i++)
-        *must(owl_names__slot(names, names->list[i])) = i + 1;
+        *must(slot_of(names, names->list[i])) = i + 1;
 }
 
 uint32_t owl_building__name(struct owl_names *names, owl_str s)
 {
     struct owl_name name = owl_name_of(s);
-    uint32_t *slot = owl_names__slot(names, name);
+    uint32_t *slot = slot_of(names, name);
     if (!slot) {
         make_strong(names);
-        slot = must(owl_names__slot(names, name));
+        slot = must(slot_of(names, name));
     }
     if (*slot == 0) {
         names->list[names->n] = name;

@@ -49,7 +49,7 @@ static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct
 {
     if (m->t->nodes[node].kind == OWL_NODE_STRING) {
         owl_str s = owl_machine__string(m, node);
-        return s.p && owl_names__find(&set->strings, owl_name_of(s)) < set->strings.n;
+        return s.p && owl_names__has(&set->strings, s);
     }
     for (uint32_t i = 0; i < set->n_others && m->rc == 0; i++) {
         if (equals(m, u, set->others[i], node))
@@ -230,16 +230,10 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
     }
 }
 
-/* Whether the check is one of the most frequent, and passed. */
-static inline bool passes(const struct owl_tree *t, const struct owl_op *op,
-                          const struct owl_node *v)
+/* What most checks that look at a number ask for. */
+static inline bool is_integer(const struct owl_op *op, const struct owl_node *v)
 {
-    if (op->code == OWL_OP_TYPE)
-        return v->whole && (op->types & OWL_KIND_INTEGER);
-    if (op->code != OWL_OP_ENUM || v->kind != OWL_NODE_STRING || v->escaped)
-        return false;
-    const struct owl_names *strings = &op->u.set->strings;
-    return owl_names__find(strings, owl_name_of((owl_str){t->text + v->at, v->n})) < strings->n;
+    return v->whole && op->code == OWL_OP_TYPE && (op->types & OWL_KIND_INTEGER);
 }
 
 /* Notes that a check has failed. False: nobody asks for more. */
@@ -261,7 +255,7 @@ bool owl_machine__checks(struct owl_machine *m, const struct owl_unit *u, uint32
     bool ok = true;
     for (; pc < end; pc++) {
         const struct owl_op *op = &u->ops[pc];
-        if (!(op->kinds >> v->kind & 1) || passes(m->t, op, v) || check(m, op, u, node))
+        if (!(op->kinds >> v->kind & 1) || is_integer(op, v) || check(m, op, u, node))
             continue;
         ok = false;
         if (!go_on(m, op, u, node))

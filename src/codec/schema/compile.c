@@ -404,6 +404,22 @@ static int build_object(struct owl_building *b)
     return rc ? rc : unevaluated(b);
 }
 
+/* Which instances are looked at by what, and of strings perhaps nothing but an enum. */
+static void sum_up(struct owl_unit *u)
+{
+    unsigned on_strings = 0;
+    for (; u->n_checks < u->n && u->ops[u->n_checks].code < OWL_OP__APPLICATORS; u->n_checks++) {
+        const struct owl_op *op = &u->ops[u->n_checks];
+        u->checks |= op->kinds;
+        if (op->kinds & OWL_KIND_STRING) {
+            bool first = on_strings++ == 0;
+            u->strings = first && op->code == OWL_OP_ENUM ? &op->u.set->strings : NULL;
+        }
+    }
+    for (uint32_t i = u->n_checks; i < u->n; i++)
+        u->enters |= u->ops[i].kinds;
+}
+
 /* A unit that only refers to another is passed over when it runs, unless that takes it round in a
  * circle or the way there matters to dynamic references. */
 static void pass_over(struct owl_unit *u)
@@ -430,13 +446,11 @@ static int build(struct owl_compiler *c, struct owl_unit *u)
     } else if (b.d->tree.nodes[u->node].kind == OWL_NODE_OBJECT) {
         rc = build_object(&b);
     }
-    while (u->n_checks < u->n && u->ops[u->n_checks].code < OWL_OP__APPLICATORS)
-        u->checks |= u->ops[u->n_checks++].kinds;
-    for (uint32_t i = u->n_checks; i < u->n; i++)
-        u->enters |= u->ops[i].kinds;
-    if (rc == 0)
-        pass_over(u);
-    return rc;
+    if (rc)
+        return rc;
+    sum_up(u);
+    pass_over(u);
+    return 0;
 }
 
 /* Dynamic references may lead to any dynamic anchor of the documents that are loaded. */

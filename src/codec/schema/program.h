@@ -6,11 +6,10 @@
 #ifndef OWL_CODEC_SCHEMA_PROGRAM_H
 #define OWL_CODEC_SCHEMA_PROGRAM_H
 
-#include "base/map.h"
 #include "codec/decimal.h"
 #include "codec/regex.h"
 #include "codec/schema.h"
-#include "codec/text.h"
+#include "codec/schema/names.h"
 #include "codec/tree.h"
 
 /* ---- keywords --------------------------------------------------------------------------- */
@@ -144,64 +143,6 @@ enum {
 
 struct owl_unit;
 
-/* A string with its first and last bytes, which tell it from others that are as long; up to 16 bytes
- * they are all of it. */
-struct owl_name {
-    owl_str s;
-    uint64_t head, tail;
-};
-static inline struct owl_name owl_name_of(owl_str s)
-{
-    if (s.n >= 8)
-        return (struct owl_name){s, owl_text__load(s.p), owl_text__load(s.p + s.n - 8)};
-    if (s.n >= 4) {
-        uint32_t head, tail;
-        memcpy(&head, s.p, sizeof head);
-        memcpy(&tail, s.p + s.n - sizeof tail, sizeof tail);
-        return (struct owl_name){s, head, tail};
-    }
-    if (s.n == 0)
-        return (struct owl_name){s, 0, 0};
-    const unsigned char *u = (const unsigned char *)s.p;
-    return (struct owl_name){s, (uint64_t)u[0] << 16 | (uint64_t)u[s.n / 2] << 8 | u[s.n - 1], 0};
-}
-static inline bool owl_name_same(const struct owl_name *a, struct owl_name b)
-{
-    return a->s.n == b.s.n && a->head == b.head && a->tail == b.tail &&
-           (b.s.n <= 16 || memcmp(a->s.p, b.s.p, b.s.n) == 0);
-}
-
-/* A set of names; the index of a name is its place in the list. Hashes are made of first and last
- * bytes, which is quick and no secret: every name is within OWL_NAMES_REACH slots of its place, or
- * the set has gone over to hashes that a peer cannot foresee. */
-struct owl_names {
-    struct owl_name *list;
-    uint32_t *slots; /* index + 1 */
-    uint32_t n, mask;
-    bool strong;
-};
-enum { OWL_NAMES_REACH = 8 };
-/* The slot of a name, or the free one where it belongs, or NULL: neither is within reach. */
-static inline uint32_t *owl_names__slot(const struct owl_names *names, struct owl_name name)
-{
-    uint64_t tail = name.tail << 29 | name.tail >> 35;
-    uint64_t h = (name.head ^ tail ^ name.s.n) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-    if (OWL_UNLIKELY(names->strong))
-        h = owl_hash(name.s);
-    for (uint32_t i = 0; i < OWL_NAMES_REACH || names->strong; i++) {
-        uint32_t *slot = &names->slots[(h + i) & names->mask];
-        if (*slot == 0 || owl_name_same(&names->list[*slot - 1], name))
-            return slot;
-    }
-    return NULL;
-}
-/* The index of a name, or n. */
-static inline uint32_t owl_names__find(const struct owl_names *names, struct owl_name name)
-{
-    const uint32_t *slot = owl_names__slot(names, name);
-    return slot && *slot ? *slot - 1 : names->n;
-}
-
 struct owl_members {
     struct owl_names names; /* as "properties" has them, then those that are only required */
     const struct owl_member {
@@ -292,6 +233,8 @@ struct owl_unit {
     uint8_t checks;    /* instances that those look at */
     uint8_t enters;    /* instances that the others look at */
     bool tracks;       /* needs to know what was evaluated */
+    const struct owl_names
+        *strings; /* if all that is checked of a string is that it is one of these */
     uint32_t node;
     const struct owl_unit *same; /* it is nothing but a reference to this one */
     const struct owl_resource *resource;

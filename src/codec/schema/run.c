@@ -153,6 +153,14 @@ static void pop(struct owl_machine *m)
     }
 }
 
+/* Whether an enum is all that is checked of the value, and has it. */
+static inline bool is_listed(const struct owl_machine *m, const struct owl_unit *u,
+                             const struct owl_node *v)
+{
+    return u->strings && v->kind == OWL_NODE_STRING && !v->escaped &&
+           owl_names__has(u->strings, (owl_str){m->t->text + v->at, v->n});
+}
+
 /* Runs a unit on a value. True: it has ended, f->resumed is set; false: wait, and do not touch the
  * frame again. */
 static inline bool apply(struct owl_machine *m, struct owl_frame *f, const struct owl_unit *u,
@@ -160,8 +168,10 @@ static inline bool apply(struct owl_machine *m, struct owl_frame *f, const struc
 {
     while (owl_machine__spend(m, 1) && u->same)
         u = u->same;
-    unsigned kind = 1u << m->t->nodes[node].kind;
-    bool ok = !(u->checks & kind) || owl_machine__checks(m, u, 0, u->n_checks, node);
+    const struct owl_node *v = &m->t->nodes[node];
+    unsigned kind = 1u << v->kind;
+    bool ok = !(u->checks & kind) || is_listed(m, u, v) ||
+              owl_machine__checks(m, u, 0, u->n_checks, node);
     if (!(u->enters & kind) || (!ok && !m->report)) {
         m->verdict = ok;
         f->resumed = true;
@@ -522,7 +532,7 @@ static enum flow items(struct owl_machine *m, struct owl_frame *f, const struct 
             f->at = m->t->nodes[f->at].next;
         }
         const struct owl_unit *u = f->index < x->n_prefix ? x->prefix[f->index] : x->rest;
-        if (!u || f->at >= m->t->nodes[f->node].next || !owl_machine__spend(m, 1))
+        if (!u || f->at >= m->t->nodes[f->node].next || m->rc)
             return f->bad ? FAIL : PASS;
         if (!apply(m, f, u, f->at, false))
             return WAIT;
