@@ -151,9 +151,11 @@ static int named_members(struct owl_building *b, struct owl_members *m)
     uint32_t cap = (map ? t->nodes[map].count : 0) + m->n_needed;
     if (rc == 0)
         rc = owl_building__names(b, cap, &m->names);
+    if (rc)
+        return rc;
     struct owl_member *list = owl_arena_zalloc(b->c->a, (cap + 1) * sizeof *list);
-    if (rc == 0 && !list)
-        rc = owl_compiler__no_memory(b->c);
+    if (!list)
+        return owl_compiler__no_memory(b->c);
     m->list = list;
     for (uint32_t k = map + 1; map && rc == 0 && k < t->nodes[map].next; k = t->nodes[k + 1].next) {
         owl_str name = owl_tree_decode(t, k, b->c->a);
@@ -427,10 +429,10 @@ static void pass_over(struct owl_unit *u)
     enum { HOPS = 16 };
     if (u->n != 1 || u->ops[0].code != OWL_OP_REF)
         return;
-    const struct owl_unit *to = u->ops[0].u.units[0], *end = to;
+    const struct owl_unit *to = u->ops[0].u.units[0], *end = to->same;
     for (int i = 0; i < HOPS && end && end != u; i++)
         end = end->same;
-    if (!end && to->resource == u->resource)
+    if (!end && to != u && to->resource == u->resource)
         u->same = to;
 }
 
