@@ -40,8 +40,11 @@ struct owl_config_options {
 OWL_NODISCARD int owl_config_load(const struct owl_config_options *o, struct owl_config **ret);
 void owl_config_free(struct owl_config *c);
 
-/* All that was found, by source and place. With errors it must not be used to start anything. */
+/* All that was found, by source and place. */
 const struct owl_faults *owl_config_faults(const struct owl_config *c);
+/* Whether it may be used all the same: every error lies within the entry of a server, which then
+ * cannot be used. */
+bool owl_config_usable(const struct owl_config *c);
 
 /* The effective tree: defaults filled in, variables replaced, durations in seconds and sizes in
  * bytes. A mark's source is an index into the sources. */
@@ -57,6 +60,7 @@ struct owl_source {
     enum owl_source_kind kind;
     owl_str name; /* path as it was given, MCP_SERVER_HTTP_PORT, --port */
     owl_str text; /* of a file; absent if it could not be read */
+    bool damaged; /* parts of it could not be understood, and are missing in the tree */
 };
 size_t owl_config_sources(const struct owl_config *c, const struct owl_source **ret);
 

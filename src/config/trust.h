@@ -17,10 +17,11 @@ struct owl_trust {
 /* Whether this very content of the file of this absolute path is trusted. A list that cannot be
  * read trusts nothing. */
 bool owl_trust_holds(const struct owl_trust *t, const char *path, owl_str content);
-/* @errors OWL_EIO (which file, and why), OWL_ENOMEM. */
+/* @errors OWL_EIO (which file, and why), OWL_EINVAL (a tab or newline in the path), OWL_ELIMIT (4 MiB
+ * of entries), OWL_ENOMEM. */
 OWL_NODISCARD int owl_trust_add(const struct owl_trust *t, const char *path, owl_str content,
                                 owl_error *reterr);
-/* @errors OWL_ENOTFOUND, OWL_EIO, OWL_ENOMEM. */
+/* Asks for no content: the file may be gone. @errors OWL_ENOTFOUND, OWL_EIO, OWL_ENOMEM. */
 OWL_NODISCARD int owl_trust_remove(const struct owl_trust *t, const char *path, owl_error *reterr);
 /* Appends the list: path, TAB, digest, newline. @errors OWL_EIO. */
 OWL_NODISCARD int owl_trust_list(const struct owl_trust *t, struct owl_buf *b, owl_error *reterr);

@@ -1,0 +1,49 @@
+/* config/checks.c - what a schema cannot tell: values that do not go together.
+ * Threads: that of the loading.
+ *
+ * What one schema can tell stands in the published one, where editors see it too. */
+#include "config/internal.h"
+
+/* What the names of a server's tools begin with; absent: nothing. */
+static owl_str prefix_of(const struct owl_value *server)
+{
+    const struct owl_value *prefix = owl_value_get(server, OWL_STR("prefix"));
+    if (!prefix)
+        return server->key;
+    return prefix->kind == OWL_NODE_STRING ? prefix->text : (owl_str){NULL, 0};
+}
+
+/* Two servers whose tools begin alike could not be told apart. */
+static int check_prefixes(struct owl_config *c, struct owl_value *servers)
+{
+    struct owl_map map;
+    owl_map_init(&map);
+    int rc = 0;
+    for (struct owl_value *v = servers->first; v && rc == 0; v = v->next) {
+        owl_str prefix = prefix_of(v);
+        if (v->kind != OWL_NODE_OBJECT || !prefix.p)
+            continue;
+        struct owl_value *other = owl_map_get(&map, prefix);
+        if (!other) {
+            rc = owl_map_put(&map, prefix, v, NULL);
+            continue;
+        }
+        struct owl_value *own = owl_value_get(v, OWL_STR("prefix"));
+        struct owl_value *at = own ? own : owl_value_get(other, OWL_STR("prefix"));
+        if (!at)
+            continue;
+        struct owl_fault *f = owl_fault_add(
+            &c->faults, at->at, "the tools of `%.*s` and `%.*s` would both be named `%.*s__...`",
+            (int)other->key.n, other->key.p, (int)v->key.n, v->key.p, (int)prefix.n, prefix.p);
+        owl_fault_hint(&c->faults, f, "give one of them another `prefix`");
+        rc = owl_config__blame(c, at, f);
+    }
+    owl_map_done(&map);
+    return rc;
+}
+
+int owl_checks__tree(struct owl_config *c)
+{
+    struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
+    return servers && servers->kind == OWL_NODE_OBJECT ? check_prefixes(c, servers) : 0;
+}

@@ -1,0 +1,344 @@
+/* config/config.c - a configuration is loaded, step by step.
+ * Threads: loading is for one thread; a configuration is immutable afterwards. */
+#include "config/internal.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "config/trust.h"
+
+/* ---- what a configuration holds --------------------------------------------------------- */
+
+/* Room for one more element of a list in the arena. */
+static void *grown(struct owl_arena *a, void *list, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return list;
+    size_t more = *cap ? *cap * 2 : 16;
+    void *p = owl_arena_realloc(a, list, *cap * size, more * size);
+    if (p)
+        *cap = more;
+    return p;
+}
+
+int owl_config__source(struct owl_config *c, enum owl_source_kind kind, owl_str name, uint32_t *ret)
+{
+    struct owl_source *list = grown(c->arena, c->sources, c->n_sources, &c->cap_sources,
+                                    sizeof *list);
+    char *copy = list ? owl_arena_dup(c->arena, name) : NULL;
+    if (list)
+        c->sources = list;
+    if (!copy)
+        return -OWL_ENOMEM;
+    *ret = (uint32_t)c->n_sources;
+    list[c->n_sources++] = (struct owl_source){.kind = kind, .name = {copy, name.n}};
+    return 0;
+}
+
+int owl_config__ignore(struct owl_config *c, const struct owl_value *member)
+{
+    struct owl_ignored *list = grown(c->arena, c->ignored, c->n_ignored, &c->cap_ignored,
+                                     sizeof *list);
+    if (!list)
+        return -OWL_ENOMEM;
+    c->ignored = list;
+    list[c->n_ignored++] = (struct owl_ignored){member->key_at, member->key};
+    return 0;
+}
+
+int owl_config__hide(struct owl_config *c, const struct owl_value *v)
+{
+    const struct owl_value **list = grown(c->arena, c->hidden, c->n_hidden, &c->cap_hidden,
+                                          sizeof *list);
+    if (!list)
+        return -OWL_ENOMEM;
+    c->hidden = list;
+    list[c->n_hidden++] = v;
+    return 0;
+}
+
+int owl_config__blame(struct owl_config *c, const struct owl_value *v, const struct owl_fault *f)
+{
+    const struct owl_value *entry = v;
+    while (entry->parent &&
+           !(entry->parent->parent == c->tree && owl_str_is(entry->parent->key, "servers")))
+        entry = entry->parent;
+    bool server = entry->parent && entry->parent->kind == OWL_NODE_OBJECT;
+    return server ? owl_config__break(c, entry->key, f) : 0;
+}
+
+int owl_config__break(struct owl_config *c, owl_str server, const struct owl_fault *f)
+{
+    c->inside += f != NULL;
+    if (owl_map_get(&c->broken, server))
+        return 0;
+    owl_str *why = owl_arena_alloc(c->arena, sizeof *why);
+    if (!why)
+        return -OWL_ENOMEM;
+    *why = f && f->what.p ? f->what : OWL_STR("its entry is wrong");
+    return owl_map_put(&c->broken, server, why, NULL);
+}
+
+/* ---- default places --------------------------------------------------------------------- */
+
+/* The first of our own files that is there. */
+static int own_file(struct owl_load *l)
+{
+    static const char *const names[] = {"mcp-server.yaml", "mcp-server.yml", "mcp-server.toml",
+                                        "mcp-server.json", "owlclaw.yaml"};
+    for (size_t i = 0; i < OWL_COUNT(names); i++) {
+        char *path = owl_source__join(l->c->arena, owl_str_of(l->dir), owl_str_of(names[i]));
+        if (!path)
+            return -OWL_ENOMEM;
+        if (access(path, F_OK) == 0)
+            return owl_include__file(l, names[i]);
+    }
+    return 0;
+}
+
+/* Whether the user has looked at the project's file. */
+static int trusted(struct owl_load *l, const char *path, owl_str text, bool *ret)
+{
+    char real[PATH_MAX];
+    *ret = l->o->trust_project;
+    const char *state = owl_variables__get(&l->variables, OWL_STR("XDG_STATE_HOME"));
+    if (*ret || !realpath(path, real))
+        return 0;
+    if ((!state || state[0] != '/') && l->home)
+        state = owl_source__join(l->c->arena, owl_str_of(l->home), OWL_STR(".local/state"));
+    struct owl_trust t = {.state_dir = state};
+    if (state)
+        *ret = owl_trust_holds(&t, real, text);
+    return 0;
+}
+
+/* A .kode.json, if it is there: the user's own, or the project's. */
+static int kode_file(struct owl_load *l, const char *dir, bool project)
+{
+    struct owl_config *c = l->c;
+    char *path = owl_source__join(c->arena, owl_str_of(dir), OWL_STR(".kode.json"));
+    if (!path)
+        return -OWL_ENOMEM;
+    if (access(path, F_OK))
+        return 0;
+    uint32_t source;
+    owl_str text = {NULL, 0}, name = project ? OWL_STR("./.kode.json") : owl_str_of(path);
+    bool use = !project;
+    struct owl_value *root = NULL;
+    int rc = owl_config__source(c, OWL_SOURCE_FILE, name, &source);
+    if (rc == 0)
+        rc = owl_source__text(c, path, source, &text);
+    if (rc == 0 && text.p && project)
+        rc = trusted(l, path, text, &use);
+    if (rc == 0 && text.p && !use) {
+        struct owl_fault *f = owl_warning_add(&c->faults, owl_config__no_place(source),
+                                              "the project's file names commands and is not "
+                                              "trusted: it is not used");
+        owl_fault_hint(&c->faults, f,
+                       "look at it, then run `owlclaw trust`, or pass --trust-project");
+    }
+    if (rc == 0 && text.p && use)
+        rc = owl_source__parse(c, source, &root);
+    l->in_passing = true;
+    if (rc == 0 && root)
+        rc = owl_shape__take(l, source, root);
+    l->in_passing = false;
+    return rc;
+}
+
+/* The home of the user is also a project's folder when one works there. */
+static int default_files(struct owl_load *l)
+{
+    int rc = own_file(l);
+    if (rc == 0 && l->home)
+        rc = kode_file(l, l->home, false);
+    bool same = l->home && strcmp(l->home, l->dir) == 0;
+    return rc || same ? rc : kode_file(l, l->dir, true);
+}
+
+/* ---- loading ---------------------------------------------------------------------------- */
+
+static int read_files(struct owl_load *l)
+{
+    int rc = 0;
+    if (l->o->n_files == 0)
+        return default_files(l);
+    for (size_t i = 0; i < l->o->n_files && rc == 0; i++)
+        rc = owl_include__file(l, l->o->files[i]);
+    return rc;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct owl_value *x = *(const struct owl_value *const *)a;
+    const struct owl_value *y = *(const struct owl_value *const *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int run(struct owl_load *l)
+{
+    struct owl_config *c = l->c;
+    int rc = read_files(l);
+    if (rc == 0)
+        rc = owl_environment__apply(l);
+    if (rc == 0)
+        rc = owl_settings__apply(l);
+    if (rc == 0)
+        rc = owl_settle__tree(l);
+    if (c->n_hidden > 0)
+        qsort(c->hidden, c->n_hidden, sizeof *c->hidden, by_address);
+    if (rc == 0)
+        rc = owl_judge__tree(c);
+    if (rc == 0)
+        rc = owl_checks__tree(c);
+    if (rc == 0)
+        rc = owl_features__tree(c);
+    return rc ? rc : owl_defaults__fill(c);
+}
+
+/* What the caller leaves out comes from the process. */
+static int prepare(struct owl_load *l)
+{
+    const char *const *env = l->o->env ? l->o->env : (const char *const *)environ;
+    int rc = owl_variables__init(&l->variables, env, (owl_str){NULL, 0}, (owl_str){NULL, 0});
+    if (rc)
+        return rc;
+    l->home = l->o->home ? l->o->home : owl_variables__get(&l->variables, OWL_STR("HOME"));
+    if (l->home && l->home[0] != '/')
+        l->home = NULL;
+    char real[PATH_MAX];
+    const char *dir = l->o->dir ? l->o->dir : ".";
+    l->dir = owl_arena_dup(l->c->arena, owl_str_of(realpath(dir, real) ? real : dir));
+    if (!l->dir)
+        return -OWL_ENOMEM;
+    l->variables.home = owl_str_of(l->home);
+    l->variables.folder = owl_str_of(l->dir);
+    return 0;
+}
+
+static struct owl_config *new_config(void)
+{
+    struct owl_config *c = owl_calloc(1, sizeof *c);
+    uint32_t defaults;
+    if (!c)
+        return NULL;
+    c->arena = owl_arena_new(0);
+    owl_map_init(&c->broken);
+    c->faults.arena = c->arena;
+    if (!c->arena || owl_keys__init(&c->keys, owl_config_schema()) ||
+        owl_config__source(c, OWL_SOURCE_DEFAULT, OWL_STR("default"), &defaults) ||
+        !(c->tree = owl_value_new(c->arena, OWL_NODE_OBJECT, owl_config__no_place(defaults)))) {
+        owl_config_free(c);
+        return NULL;
+    }
+    c->root = owl_keys__top(&c->keys, OWL_STR("mcp_server"));
+    return c;
+}
+
+int owl_config_load(const struct owl_config_options *o, struct owl_config **ret)
+{
+    struct owl_load l = {.c = new_config(), .o = o};
+    if (!l.c)
+        return -OWL_ENOMEM;
+    int rc = prepare(&l);
+    if (rc == 0)
+        rc = run(&l);
+    owl_variables__done(&l.variables);
+    if (rc) {
+        owl_config_free(l.c);
+        return rc;
+    }
+    owl_faults_sort(&l.c->faults);
+    *ret = l.c;
+    return 0;
+}
+
+void owl_config_free(struct owl_config *c)
+{
+    if (!c)
+        return;
+    owl_map_done(&c->broken);
+    owl_keys__done(&c->keys);
+    owl_arena_free(c->arena);
+    owl_free(c);
+}
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+const struct owl_faults *owl_config_faults(const struct owl_config *c)
+{
+    return &c->faults;
+}
+
+bool owl_config_usable(const struct owl_config *c)
+{
+    return c->faults.errors <= c->inside;
+}
+
+const struct owl_value *owl_config_tree(const struct owl_config *c)
+{
+    return c->tree;
+}
+
+const struct owl_value *owl_config_get(const struct owl_config *c, const char *key)
+{
+    const struct owl_value *v = c->tree;
+    owl_str rest = owl_str_of(key);
+    for (owl_str name; v && owl_str_split(&rest, '.', &name);)
+        v = owl_value_get(v, name);
+    return v;
+}
+
+/* "--token" before it, in a list of arguments. */
+static bool follows_name(const struct owl_value *v)
+{
+    const struct owl_value *before = NULL;
+    if (!v->parent || v->parent->kind != OWL_NODE_ARRAY)
+        return false;
+    for (const struct owl_value *e = v->parent->first; e != v; e = e->next)
+        before = e;
+    return before && before->kind == OWL_NODE_STRING && before->text.n > 2 &&
+           before->text.p[0] == '-' && !memchr(before->text.p, '=', before->text.n) &&
+           owl_secret__name(before->text);
+}
+
+bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
+{
+    for (const struct owl_value *up = v; up && c->n_hidden > 0; up = up->parent)
+        if (bsearch(&up, c->hidden, c->n_hidden, sizeof *c->hidden, by_address))
+            return true;
+    if (v->kind >= OWL_NODE_ARRAY || v == c->tree)
+        return false;
+    for (const struct owl_value *up = v; up != c->tree && up->parent; up = up->parent)
+        if (owl_keys__of(&c->keys, owl_config__key(c, up))->secret)
+            return true;
+    if (v->kind != OWL_NODE_STRING)
+        return false;
+    owl_str name = v->key.p ? v->key : v->parent ? v->parent->key : (owl_str){NULL, 0};
+    return owl_secret__name(name) || owl_secret__text(v->text) || follows_name(v);
+}
+
+size_t owl_config_sources(const struct owl_config *c, const struct owl_source **ret)
+{
+    *ret = c->sources;
+    return c->n_sources;
+}
+
+size_t owl_config_ignored(const struct owl_config *c, const struct owl_ignored **ret)
+{
+    *ret = c->ignored;
+    return c->n_ignored;
+}
+
+owl_str owl_config_server_fault(const struct owl_config *c, owl_str name)
+{
+    const owl_str *why = owl_map_get(&c->broken, name);
+    return why ? *why : (owl_str){NULL, 0};
+}
+
+owl_str owl_config_schema(void)
+{
+    return (owl_str){(const char *)owl_config__schema_text, owl_config__schema_size};
+}

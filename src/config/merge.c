@@ -1,0 +1,85 @@
+/* config/merge.c - one tree over another.
+ * Threads: that of the loading.
+ *
+ * Members are found by a map where there are many, so that the work is that of reading both. */
+#include "config/internal.h"
+
+enum { FEW = 16 }; /* members that are looked at one after the other */
+
+void owl_merge__become(struct owl_value *into, struct owl_value *from)
+{
+    into->first = from->first;
+    into->last = from->last;
+    into->count = from->count;
+    into->text = from->text;
+    into->kind = from->kind;
+    into->form = from->form;
+    into->at = from->at;
+    into->key_at = from->key_at;
+    for (struct owl_value *v = into->first; v; v = v->next)
+        v->parent = into;
+}
+
+/* Two objects that are still to be merged. */
+struct pair {
+    struct pair *next;
+    struct owl_value *into, *from;
+};
+
+static bool is_map(const struct owl_value *v)
+{
+    return v->kind == OWL_NODE_OBJECT;
+}
+
+/* What is there is of another kind: it is replaced, which is rarely meant. */
+static void replaced(struct owl_config *c, const struct owl_value *old, const struct owl_value *new)
+{
+    if (is_map(old) == is_map(new) || old->kind == OWL_NODE_NULL || new->kind == OWL_NODE_NULL)
+        return;
+    owl_str name = c->sources[old->at.source].name;
+    owl_warning_add(&c->faults, new->key_at, "`%.*s` replaces what %.*s:%u:%u says, %s",
+                    (int)new->key.n, new->key.p, (int)name.n, name.p, old->key_at.line,
+                    old->key_at.column, is_map(old) ? "which is a map" : "which is no map");
+}
+
+static int merge_members(struct owl_config *c, struct pair *p, struct pair **queue)
+{
+    struct owl_map map;
+    owl_map_init(&map);
+    int rc = 0;
+    bool mapped = p->into->count > FEW;
+    for (struct owl_value *m = mapped ? p->into->first : NULL; m && rc == 0; m = m->next)
+        rc = owl_map_put(&map, m->key, m, NULL);
+    for (struct owl_value *m = p->from->first, *next; m && rc == 0; m = next) {
+        next = m->next;
+        struct owl_value *old = mapped ? owl_map_get(&map, m->key) : owl_value_get(p->into, m->key);
+        if (!old) {
+            owl_value_add(p->into, m);
+            if (mapped)
+                rc = owl_map_put(&map, m->key, m, NULL);
+        } else if (is_map(old) && is_map(m)) {
+            struct pair *later = owl_arena_alloc(c->arena, sizeof *later);
+            if (later)
+                *later = (struct pair){*queue, old, m};
+            *queue = later ? later : *queue;
+            rc = later ? 0 : -OWL_ENOMEM;
+        } else {
+            replaced(c, old, m);
+            owl_merge__become(old, m);
+        }
+    }
+    owl_map_done(&map);
+    return rc;
+}
+
+int owl_merge__over(struct owl_config *c, struct owl_value *into, struct owl_value *from)
+{
+    struct pair first = {NULL, into, from}, *queue = &first;
+    int rc = 0;
+    while (queue && rc == 0) {
+        struct pair *p = queue;
+        queue = p->next;
+        rc = merge_members(c, p, &queue);
+    }
+    return rc;
+}

@@ -1,0 +1,228 @@
+/* config/report.c - faults for people and for programs.
+ * Threads: pure.
+ *
+ * The line of the file is shown beneath the fault, what it may not show made unreadable: whatever
+ * stands behind a name that speaks of secrets, and every secret of the tree that is on that line. */
+#include "config/report.h"
+
+#include "codec/json.h"
+#include "config/variables.h"
+
+enum { WIDTH = 160, INDENT = 4 }; /* characters of a line that are shown */
+
+/* ---- the line --------------------------------------------------------------------------- */
+
+/* Line @p n of a text, without its end; absent: there is none. */
+static owl_str line_of(owl_str text, uint32_t n)
+{
+    owl_str line = {NULL, 0};
+    if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
+        text = (owl_str){text.p + 3, text.n - 3};
+    for (uint32_t i = 0; i < n; i++)
+        if (!text.p || !owl_str_split(&text, '\n', &line))
+            return (owl_str){NULL, 0};
+    if (line.n > 0 && line.p[line.n - 1] == '\r')
+        line.n--;
+    return line;
+}
+
+static bool word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+/* The byte from which on a line is not to be shown: behind NAME and its ":" or "=". */
+static size_t secret_from(owl_str line)
+{
+    for (size_t i = 0; i < line.n;) {
+        size_t end = i;
+        while (end < line.n && word_char(line.p[end]))
+            end++;
+        owl_str word = {line.p + i, end - i};
+        size_t at = end;
+        while (at < line.n && (line.p[at] == '"' || line.p[at] == '\'' || line.p[at] == ' '))
+            at++;
+        bool named = word.n > 0 && owl_secret__name(word);
+        if (named && at < line.n && strchr(":=,", line.p[at]) && at + 1 < line.n)
+            return at + 1;
+        i = end > i ? end : i + 1;
+    }
+    return line.n;
+}
+
+static bool blank(owl_str line)
+{
+    return owl_str_trim(line).n == 0;
+}
+
+static size_t indent_of(owl_str line)
+{
+    size_t n = 0;
+    while (n < line.n && (line.p[n] == ' ' || line.p[n] == '\t'))
+        n++;
+    return n;
+}
+
+/* Whether a line goes on with what an earlier one began, and that is secret. */
+static bool continues_secret(owl_str text, uint32_t n)
+{
+    enum { BACK = 64 };
+    owl_str line = line_of(text, n);
+    size_t indent = indent_of(line);
+    for (uint32_t up = n - 1; up > 0 && n - up < BACK; up--) {
+        owl_str above = line_of(text, up);
+        if (blank(above) || indent_of(above) >= indent)
+            continue;
+        return owl_secret__name(owl_str_trim((owl_str){
+            above.p,
+            (size_t)(strcspn(above.p, ":=\n") < above.n ? strcspn(above.p, ":=\n") : above.n)}));
+    }
+    return false;
+}
+
+/* The column of the first secret value of the tree that is on a line. */
+static size_t hidden_by_tree(const struct owl_config *c, uint32_t source, uint32_t n)
+{
+    const struct owl_value *root = owl_config_tree(c);
+    size_t column = SIZE_MAX;
+    for (const struct owl_value *v = root; v; v = owl_value_next(root, v))
+        if (v->at.source == source && v->at.line == n && v->at.column < column &&
+            v->kind < OWL_NODE_ARRAY && owl_config_secret(c, v))
+            column = v->at.column;
+    return column;
+}
+
+/* The byte from which on what is behind a name must not be seen. */
+static size_t hidden_by_name(owl_str text, uint32_t n)
+{
+    owl_str line = line_of(text, n);
+    return n > 1 && continues_secret(text, n) ? indent_of(line) : secret_from(line);
+}
+
+/* The line as it may be seen: one mark a character, no control characters. */
+static void show_line(struct owl_buf *b, const struct owl_config *c, const struct owl_fault *f,
+                      owl_str text)
+{
+    owl_str line = line_of(text, f->at.line);
+    size_t from = hidden_by_name(text, f->at.line);
+    size_t column = hidden_by_tree(c, f->at.source, f->at.line), at = 0;
+    for (size_t i = 0; i < line.n && at < WIDTH; at++) {
+        size_t next = i + 1;
+        while (next < line.n && (line.p[next] & 0xc0) == 0x80)
+            next++;
+        bool hide = (i >= from || at + 1 >= column) && line.p[i] != ' ';
+        if (hide)
+            owl_buf_putc(b, '*');
+        else if ((unsigned char)line.p[i] < ' ' || line.p[i] == 0x7f)
+            owl_buf_putc(b, ' ');
+        else
+            owl_buf_put(b, line.p + i, next - i);
+        i = next;
+    }
+}
+
+static void show_place(struct owl_buf *b, const struct owl_config *c, const struct owl_fault *f,
+                       owl_str text, bool colours)
+{
+    if (f->at.line == 0 || !text.p || !line_of(text, f->at.line).p || f->at.column > WIDTH)
+        return;
+    owl_buf_printf(b, "%*s", INDENT, "");
+    show_line(b, c, f, text);
+    owl_buf_printf(b, "\n%*s%s^", (int)(INDENT + (f->at.column > 0 ? f->at.column - 1 : 0)), "",
+                   colours ? "\033[32m" : "");
+    for (uint32_t i = 1; i < f->width && f->at.column + i <= WIDTH; i++)
+        owl_buf_putc(b, '~');
+    owl_buf_printf(b, "%s\n", colours ? "\033[0m" : "");
+}
+
+/* ---- words ------------------------------------------------------------------------------ */
+
+/* The word that a fault is about, if it must not be seen. Readers quote what they cannot read. */
+static owl_str hidden_word(const struct owl_fault *f, owl_str text)
+{
+    owl_str line = f->at.line > 0 && text.p ? line_of(text, f->at.line) : (owl_str){NULL, 0};
+    size_t at = 0;
+    for (uint32_t column = 1; at < line.n && column < f->at.column; column++)
+        for (at++; at < line.n && (line.p[at] & 0xc0) == 0x80;)
+            at++;
+    if (at >= line.n || at < hidden_by_name(text, f->at.line))
+        return (owl_str){NULL, 0};
+    owl_str word = {line.p + at, 0};
+    while (at + word.n < line.n && !strchr(" \t\r\"',[]{}", word.p[word.n]))
+        word.n++;
+    return word;
+}
+
+static void put_words(struct owl_buf *b, owl_str words, owl_str hidden)
+{
+    while (words.n > 0) {
+        const char *at = hidden.n > 0 ? memmem(words.p, words.n, hidden.p, hidden.n) : NULL;
+        size_t n = at ? (size_t)(at - words.p) : words.n;
+        owl_buf_put(b, words.p, n);
+        if (!at)
+            return;
+        owl_buf_putz(b, "***");
+        words = (owl_str){at + hidden.n, words.n - n - hidden.n};
+    }
+}
+
+static void put_quoted(struct owl_buf *b, owl_str words, owl_str hidden)
+{
+    struct owl_buf open;
+    owl_buf_init(&open, b->max);
+    put_words(&open, words, hidden);
+    owl_json_quote(b, owl_buf_str(&open));
+    if (open.rc && !b->rc)
+        b->rc = open.rc;
+    owl_buf_done(&open);
+}
+
+/* ---- faults ----------------------------------------------------------------------------- */
+
+static const struct owl_source *source_of(const struct owl_config *c, const struct owl_fault *f)
+{
+    const struct owl_source *list;
+    size_t n = owl_config_sources(c, &list);
+    return &list[f->at.source < n ? f->at.source : 0];
+}
+
+void owl_report_fault(struct owl_buf *b, const struct owl_config *c, const struct owl_fault *f,
+                      bool colours)
+{
+    const struct owl_source *s = source_of(c, f);
+    const char *bold = colours ? "\033[1m" : "", *plain = colours ? "\033[0m" : "";
+    const char *colour = !colours ? "" : f->warning ? "\033[35m" : "\033[31m";
+    owl_buf_putz(b, bold);
+    owl_buf_puts(b, s->name);
+    if (f->at.line > 0)
+        owl_buf_printf(b, ":%u:%u", f->at.line, f->at.column);
+    owl_buf_printf(b, ":%s %s%s%s:%s ", plain, bold, colour, f->warning ? "warning" : "error",
+                   plain);
+    owl_str hidden = hidden_word(f, s->text);
+    put_words(b, f->what, hidden);
+    owl_buf_putc(b, '\n');
+    show_place(b, c, f, s->text, colours);
+    if (f->hint.p) {
+        owl_buf_putz(b, "  hint: ");
+        put_words(b, f->hint, hidden);
+        owl_buf_putc(b, '\n');
+    }
+}
+
+void owl_report_fault_json(struct owl_buf *b, const struct owl_config *c, const struct owl_fault *f)
+{
+    const struct owl_source *s = source_of(c, f);
+    owl_buf_putz(b, s->kind == OWL_SOURCE_FILE ? "{\"file\":" : "{\"source\":");
+    owl_json_quote(b, s->name);
+    if (f->at.line > 0)
+        owl_buf_printf(b, ",\"line\":%u,\"column\":%u", f->at.line, f->at.column);
+    owl_buf_printf(b, ",\"severity\":\"%s\",\"message\":", f->warning ? "warning" : "error");
+    owl_str hidden = hidden_word(f, s->text);
+    put_quoted(b, f->what, hidden);
+    if (f->hint.p) {
+        owl_buf_putz(b, ",\"hint\":");
+        put_quoted(b, f->hint, hidden);
+    }
+    owl_buf_putc(b, '}');
+}

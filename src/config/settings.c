@@ -1,0 +1,90 @@
+/* config/settings.c - options of the command line over everything else.
+ * Threads: that of the loading. */
+#include "config/internal.h"
+
+/* A map for the next step of a path: what is there, or a new one. NULL: something else is there,
+ * which will be judged. */
+static int step_into(struct owl_config *c, struct owl_value *map, owl_str name, struct owl_mark at,
+                     struct owl_value **ret)
+{
+    struct owl_value *v = owl_value_get(map, name);
+    if (!v || v->kind == OWL_NODE_NULL) {
+        struct owl_value *fresh = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
+        char *key = fresh ? owl_arena_dup(c->arena, name) : NULL;
+        if (!key)
+            return -OWL_ENOMEM;
+        fresh->key = (owl_str){key, name.n};
+        if (v)
+            owl_merge__become(v, fresh);
+        else
+            owl_value_add(map, v = fresh);
+    }
+    *ret = v->kind == OWL_NODE_OBJECT ? v : NULL;
+    return 0;
+}
+
+int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t source)
+{
+    struct owl_config *c = l->c;
+    struct owl_mark at = owl_config__no_place(source);
+    struct owl_value *map = c->tree, *v = owl_value_new(c->arena, OWL_NODE_STRING, at);
+    owl_str rest = key, name = {NULL, 0};
+    while (owl_str_split(&rest, '.', &name) && rest.p) {
+        int rc = step_into(c, map, name, at, &map);
+        if (rc || !map)
+            return rc;
+    }
+    char *copy = v ? owl_arena_dup(c->arena, text) : NULL;
+    char *named = copy ? owl_arena_dup(c->arena, name) : NULL;
+    if (!named)
+        return -OWL_ENOMEM;
+    v->text = (owl_str){copy, text.n};
+    v->key = (owl_str){named, name.n};
+    v->parent = map; /* so that a fault knows where it is */
+    int rc = owl_coerce__text(c, v, owl_keys__path(&c->keys, c->root, key));
+    if (rc)
+        return rc;
+    struct owl_value *over = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
+    if (!over)
+        return -OWL_ENOMEM;
+    owl_value_add(over, v);
+    return owl_merge__over(c, map, over);
+}
+
+/* The nearest key of the place where the path leads nowhere. */
+static void unknown(struct owl_config *c, const struct owl_setting *s, uint32_t source)
+{
+    owl_str rest = owl_str_of(s->key), name;
+    uint32_t key = c->root;
+    while (owl_str_split(&rest, '.', &name)) {
+        uint32_t next = owl_keys__member(&c->keys, key, name);
+        if (!next)
+            break;
+        key = next;
+    }
+    owl_str meant = owl_keys__nearest(&c->keys, key, name);
+    struct owl_fault *f = owl_fault_add(&c->faults, owl_config__no_place(source),
+                                        "there is no key `%s`", s->key);
+    if (meant.p)
+        owl_fault_hint(&c->faults, f, "did you mean `%.*s%.*s`?", (int)(name.p - s->key), s->key,
+                       (int)meant.n, meant.p);
+}
+
+int owl_settings__apply(struct owl_load *l)
+{
+    struct owl_config *c = l->c;
+    for (size_t i = 0; i < l->o->n_settings; i++) {
+        const struct owl_setting *s = &l->o->settings[i];
+        uint32_t source;
+        int rc = owl_config__source(c, OWL_SOURCE_OPTION, owl_str_of(s->option), &source);
+        if (rc)
+            return rc;
+        if (owl_keys__path(&c->keys, c->root, owl_str_of(s->key)))
+            rc = owl_settings__put(l, owl_str_of(s->key), owl_str_of(s->value), source);
+        else
+            unknown(c, s, source);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* config/settle.c - ${VARIABLES} are replaced, and texts become what their keys want.
+ * Threads: that of the loading.
+ *
+ * After all sources are merged: what was overridden need not be right. A null where the schema has
+ * none takes back what an earlier file said, as an empty YAML map does; the default applies. */
+#include "config/internal.h"
+
+/* Takes nulls out of an object, where they mean nothing. */
+static void drop_nulls(struct owl_config *c, struct owl_value *object, uint32_t key)
+{
+    struct owl_value *next = object->first;
+    object->first = object->last = NULL;
+    object->count = 0;
+    for (struct owl_value *m; (m = next);) {
+        next = m->next;
+        if (m->kind == OWL_NODE_NULL) {
+            uint32_t own = owl_keys__member(&c->keys, key, m->key);
+            unsigned types = own ? owl_keys__of(&c->keys, own)->types : 0;
+            if (types && !(types & OWL_KEY__NULL)) {
+                owl_warning_add(&c->faults, m->key_at, "`%.*s` is empty, as if it were not there",
+                                (int)m->key.n, m->key.p)
+                    ->width = (uint32_t)m->key.n;
+                continue;
+            }
+        }
+        owl_value_add(object, m);
+    }
+}
+
+static bool has_null(const struct owl_value *object)
+{
+    for (const struct owl_value *m = object->first; m; m = m->next)
+        if (m->kind == OWL_NODE_NULL)
+            return true;
+    return false;
+}
+
+static int refuse(struct owl_config *c, const struct owl_value *v, const struct owl_expansion *x)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 1024);
+    owl_config__path(&b, c, v);
+    owl_str path = owl_buf_str(&b);
+    struct owl_fault *f = owl_fault_add(&c->faults, v->at, "in `%.*s` %.*s", (int)path.n, path.p,
+                                        (int)x->fault.n, x->fault.p);
+    f->hint = x->hint;
+    f->width = owl_source__width(c, v);
+    owl_buf_done(&b);
+    return owl_config__blame(c, v, f);
+}
+
+/* A "${" that stood for itself must not pass for a variable in the judgement. */
+static int look_again(struct owl_config *c, struct owl_value *v, uint32_t key)
+{
+    bool other = owl_keys__of(&c->keys, key)->variable;
+    if (!other || v->kind != OWL_NODE_STRING || !memmem(v->text.p, v->text.n, "${", 2))
+        return 0;
+    struct owl_expansion x = {.fault = OWL_STR("a `${` that is no variable cannot be meant")};
+    return refuse(c, v, &x);
+}
+
+static int settle(struct owl_load *l, struct owl_value *v, uint32_t key)
+{
+    struct owl_config *c = l->c;
+    if (c->sources[v->at.source].kind == OWL_SOURCE_FILE) {
+        struct owl_expansion x;
+        int rc = owl_variables__expand(&l->variables, c->arena, v->text, &x);
+        if (rc)
+            return rc;
+        if (x.fault.p) {
+            /* The text stays, which the judgement takes for a variable. */
+            return refuse(c, v, &x);
+        }
+        v->text = x.text;
+        rc = x.secret ? owl_config__hide(c, v) : 0;
+        if (rc == 0 && x.whole)
+            rc = owl_coerce__text(c, v, key);
+        if (rc)
+            return rc;
+    }
+    int rc = owl_coerce__unit(c, v, key);
+    return rc ? rc : look_again(c, v, key);
+}
+
+int owl_settle__tree(struct owl_load *l)
+{
+    struct owl_walk w = owl_walk__of(l->c, l->c->tree);
+    for (struct owl_value *v; (v = owl_walk__next(&w));) {
+        if (v->kind == OWL_NODE_OBJECT && w.key && has_null(v))
+            drop_nulls(l->c, v, w.key);
+        if (v->kind != OWL_NODE_STRING)
+            continue;
+        int rc = settle(l, v, w.key);
+        if (rc)
+            return rc;
+        w.pass_by = true; /* what came out of a variable is not looked into again */
+    }
+    return 0;
+}

@@ -1,0 +1,484 @@
+/* config/shape.c - whatever shape a file has, it becomes part of one tree.
+ * Threads: that of the loading.
+ *
+ *     mcp_server                the tree itself
+ *     mcpServers, servers       entries of other programs' files, by name
+ *     mcp, mcp_servers          otter's: servers are a list, each with its name
+ *     inputs                    what ${input:id} stands for
+ *     capabilities, skills      of owlclaw.yaml
+ *
+ * Values are moved, with their marks; how foreign entries spell our keys stands in the schema
+ * (x-key, x-not, x-values). What a file has for others is ignored, and told so: also owlclaw.yaml
+ * belongs to a platform that has keys of its own. */
+#include "config/internal.h"
+
+#include "base/nearest.h"
+#include "config/units.h"
+
+/* One file. */
+struct shape {
+    struct owl_load *l;
+    struct owl_config *c;
+    struct owl_value *root;
+    struct owl_value *ours;    /* what goes into the tree */
+    struct owl_value *servers; /* within it */
+    struct owl_map names;      /* of those servers */
+    bool own;                  /* the file is ours, or of the platform that we belong to */
+    bool strict;               /* it is for nobody but us */
+    bool found;                /* it holds something for us */
+};
+
+/* Makes a map of @p v, which may be another thing. */
+static struct owl_value *map_at(struct owl_config *c, struct owl_value *map, const char *name,
+                                struct owl_mark at)
+{
+    struct owl_value *v = owl_value_get(map, owl_str_of(name));
+    if (v && v->kind != OWL_NODE_NULL)
+        return v;
+    struct owl_value *fresh = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
+    if (!fresh)
+        return NULL;
+    fresh->key = owl_str_of(name);
+    if (!v)
+        owl_value_add(map, fresh);
+    else
+        owl_merge__become(v, fresh);
+    return v ? v : fresh;
+}
+
+static const char *kind_name(const struct owl_value *v)
+{
+    static const char *const names[] = {"empty",  "false",  "true", "a number",
+                                        "a text", "a list", "a map"};
+    return names[v->kind];
+}
+
+static struct owl_fault *must_be(struct shape *s, const struct owl_value *v, const char *what)
+{
+    return owl_fault_add(&s->c->faults, v->at, "`%.*s` must be %s, but is %s", (int)v->key.n,
+                         v->key.p, what, kind_name(v));
+}
+
+/* ---- servers ---------------------------------------------------------------------------- */
+
+/* The map of our servers, with the names that it has already; it stands where theirs does. */
+static int open_servers(struct shape *s, const struct owl_value *theirs)
+{
+    s->found = true;
+    if (s->servers)
+        return 0;
+    s->servers = map_at(s->c, s->ours, "servers", theirs->key_at);
+    if (!s->servers)
+        return -OWL_ENOMEM;
+    for (struct owl_value *v = s->servers->first; v; v = v->next) {
+        int rc = v->key.p ? owl_map_put(&s->names, v->key, v, NULL) : 0;
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int add_server(struct shape *s, struct owl_value *entry)
+{
+    if (s->servers->kind != OWL_NODE_OBJECT)
+        return 0; /* which is told when it is judged */
+    if (owl_map_get(&s->names, entry->key)) {
+        struct owl_fault *f = owl_fault_add(&s->c->faults, entry->key_at,
+                                            "two servers of this file are named `%.*s`",
+                                            (int)entry->key.n, entry->key.p);
+        owl_fault_hint(&s->c->faults, f, "give one of them another name");
+        return 0;
+    }
+    owl_value_add(s->servers, entry);
+    return owl_map_put(&s->names, entry->key, entry, NULL);
+}
+
+/* A number without unit is of seconds, or of milliseconds if it would be a quarter of an hour. */
+static int foreign_timeout(struct owl_config *c, struct owl_value *v)
+{
+    uint64_t n;
+    char text[32];
+    struct owl_buf b;
+    if (v->kind != OWL_NODE_NUMBER || !owl_str_u64(v->text, UINT32_MAX, &n) || n < 1000)
+        return 0;
+    owl_buf_init_arena(&b, c->arena, sizeof text);
+    memcpy(text, v->text.p, v->text.n);
+    memcpy(text + v->text.n, "ms", 2);
+    if (!owl_units__read((owl_str){text, v->text.n + 2}, OWL_UNIT__SECONDS, &b))
+        return b.rc ? -OWL_ENOMEM : 0;
+    owl_buf_putc(&b, '\0');
+    v->text = (owl_str){b.p, b.n - 1};
+    return b.rc ? -OWL_ENOMEM : 0;
+}
+
+/* The opposite of a yes or no. */
+static int invert(struct shape *s, struct owl_value *v, bool *ret_keep)
+{
+    *ret_keep = v->kind == OWL_NODE_TRUE || v->kind == OWL_NODE_FALSE;
+    if (!*ret_keep)
+        return owl_config__break(s->c, v->parent->key, must_be(s, v, "true or false"));
+    v->kind = v->kind == OWL_NODE_TRUE ? OWL_NODE_FALSE : OWL_NODE_TRUE;
+    return 0;
+}
+
+/* The nearest member of @p key, for a name that is none of them. */
+static void suggest(struct shape *s, uint32_t key, const struct owl_value *v, struct owl_fault *f)
+{
+    owl_str meant = owl_keys__nearest(&s->c->keys, key, v->key);
+    f->width = (uint32_t)v->key.n;
+    if (meant.p)
+        owl_fault_hint(&s->c->faults, f, "did you mean `%.*s`?", (int)meant.n, meant.p);
+}
+
+static void unknown_member(struct shape *s, uint32_t foreign, const struct owl_value *v)
+{
+    struct owl_fault *f = owl_warning_add(&s->c->faults, v->key_at,
+                                          "`%.*s` is not understood, and has no effect",
+                                          (int)v->key.n, v->key.p);
+    suggest(s, foreign, v, f);
+}
+
+/* One member of a foreign entry in our words; false: it has no meaning here. */
+static int translate(struct shape *s, uint32_t foreign, struct owl_value *v, bool *ret_keep)
+{
+    const struct owl_keys *k = &s->c->keys;
+    uint32_t key = owl_keys__member(k, foreign, v->key);
+    *ret_keep = key != 0;
+    if (!key) {
+        unknown_member(s, foreign, v);
+        return 0;
+    }
+    const struct owl_key *known = owl_keys__of(k, key);
+    int rc = known->inverted ? invert(s, v, ret_keep) : 0;
+    bool words = known->words && v->kind == OWL_NODE_STRING;
+    uint32_t word = words ? owl_tree_get(&k->tree, known->words, v->text) : 0;
+    if (word)
+        v->text = owl_tree_text(&k->tree, word);
+    if (rc == 0 && owl_str_is(v->key, "timeout"))
+        rc = foreign_timeout(s->c, v);
+    if (known->ours.p)
+        v->key = known->ours;
+    return rc;
+}
+
+static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *entry)
+{
+    if (entry->kind == OWL_NODE_OBJECT) {
+        struct owl_value *next = entry->first;
+        entry->first = entry->last = NULL;
+        entry->count = 0;
+        for (struct owl_value *v; (v = next);) {
+            next = v->next;
+            bool keep;
+            int rc = translate(s, foreign, v, &keep);
+            if (rc)
+                return rc;
+            if (keep && !owl_value_get(entry, v->key)) /* of two spellings the first one counts */
+                owl_value_add(entry, v);
+        }
+    }
+    return add_server(s, entry);
+}
+
+/* Entries by name. */
+static int foreign_servers(struct shape *s, struct owl_value *map)
+{
+    const struct owl_keys *k = &s->c->keys;
+    uint32_t foreign = owl_keys__of(k, owl_keys__top(k, OWL_STR("mcpServers")))->entry;
+    int rc = open_servers(s, map);
+    if (rc || map->kind == OWL_NODE_NULL)
+        return rc;
+    if (map->kind != OWL_NODE_OBJECT) {
+        must_be(s, map, "a map of servers by their names");
+        return 0;
+    }
+    for (struct owl_value *v = map->first, *next; v; v = next) {
+        next = v->next;
+        rc = foreign_server(s, foreign, v);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* An entry of a list becomes one of the map; without a name it cannot. */
+static int listed_server(struct shape *s, struct owl_value *entry)
+{
+    struct owl_value *name = owl_value_get(entry, OWL_STR("name")), *next = entry->first;
+    if (!name && s->c->sources[entry->at.source].damaged)
+        return 0; /* it may have one that could not be read */
+    if (!name || name->kind != OWL_NODE_STRING) {
+        struct owl_fault *f = owl_fault_add(&s->c->faults, name ? name->at : entry->at,
+                                            name ? "the `name` of a server must be a text"
+                                                 : "this server has no name");
+        owl_fault_hint(&s->c->faults, f, "add `name = \"...\"`");
+        return 0;
+    }
+    entry->first = entry->last = NULL;
+    entry->count = 0;
+    for (struct owl_value *v; (v = next);) {
+        next = v->next;
+        if (v != name)
+            owl_value_add(entry, v);
+    }
+    entry->key = name->text;
+    entry->key_at = name->at;
+    return add_server(s, entry);
+}
+
+/* A map of servers by name, or one server that should have been in a list. */
+static bool is_one_server(const struct owl_value *map)
+{
+    static const char *const members[] = {"name", "command", "url"};
+    for (size_t i = 0; i < OWL_COUNT(members); i++) {
+        const struct owl_value *v = owl_value_get(map, owl_str_of(members[i]));
+        if (v && v->kind == OWL_NODE_STRING)
+            return true;
+    }
+    return false;
+}
+
+static int listed_servers(struct shape *s, struct owl_value *list)
+{
+    int rc = open_servers(s, list);
+    if (rc)
+        return rc;
+    if (list->kind == OWL_NODE_OBJECT && !is_one_server(list))
+        return foreign_servers(s, list);
+    if (list->kind != OWL_NODE_ARRAY) {
+        struct owl_fault *f = must_be(s, list, "a list of servers");
+        owl_fault_hint(&s->c->faults, f, "a list begins with two brackets: `[[mcp.servers]]`");
+        return 0;
+    }
+    for (struct owl_value *v = list->first, *next; v; v = next) {
+        next = v->next;
+        rc = listed_server(s, v);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- members of a file ------------------------------------------------------------------ */
+
+static int take_inputs(struct shape *s, struct owl_value *v)
+{
+    return owl_variables__inputs(&s->l->variables, v);
+}
+
+/* [mcp]: our own keys, and servers as a list or as a map. */
+static int take_mcp(struct shape *s, struct owl_value *v)
+{
+    s->found = true;
+    if (v->kind != OWL_NODE_OBJECT) {
+        must_be(s, v, "a map");
+        return 0;
+    }
+    uint32_t otter = owl_keys__top(&s->c->keys, OWL_STR("mcp"));
+    struct owl_value *over = owl_value_new(s->c->arena, OWL_NODE_OBJECT, v->at);
+    if (!over)
+        return -OWL_ENOMEM;
+    for (struct owl_value *m = v->first, *next; m; m = next) {
+        next = m->next;
+        int rc = 0;
+        if (owl_str_is(m->key, "servers")) {
+            rc = listed_servers(s, m);
+        } else if (owl_str_is(m->key, "inputs")) {
+            rc = take_inputs(s, m);
+        } else if (owl_keys__member(&s->c->keys, otter, m->key)) {
+            owl_value_add(over, m);
+        } else {
+            struct owl_fault *f = owl_fault_add(
+                &s->c->faults, m->key_at, "`%.*s` is no key of `mcp`", (int)m->key.n, m->key.p);
+            suggest(s, otter, m, f);
+        }
+        if (rc)
+            return rc;
+    }
+    return owl_merge__over(s->c, s->ours, over);
+}
+
+/* A text or a list of texts is one key of the map that is meant; a map is that map. */
+static int take_folders(struct shape *s, struct owl_value *v, const char *const path[3])
+{
+    struct owl_value *into = s->ours;
+    s->found = true;
+    bool map = v->kind == OWL_NODE_OBJECT;
+    for (unsigned i = 0; path[i] && !(map && i == 1); i++) {
+        bool last = map || !path[i + 1];
+        if (last)
+            v->key = owl_str_of(path[i]);
+        else if (!(into = map_at(s->c, into, path[i], v->key_at)))
+            return -OWL_ENOMEM;
+    }
+    if (v->kind == OWL_NODE_STRING) {
+        struct owl_value *list = owl_value_new(s->c->arena, OWL_NODE_ARRAY, v->at);
+        if (!list)
+            return -OWL_ENOMEM;
+        list->key = v->key;
+        list->key_at = v->key_at;
+        owl_value_add(list, v);
+        v = list;
+    }
+    struct owl_value *over = owl_value_new(s->c->arena, OWL_NODE_OBJECT, v->at);
+    if (!over)
+        return -OWL_ENOMEM;
+    owl_value_add(over, v);
+    return into->kind == OWL_NODE_OBJECT ? owl_merge__over(s->c, into, over) : 0;
+}
+
+static int take_capabilities(struct shape *s, struct owl_value *v)
+{
+    static const char *const path[] = {"handlers", "python", "modules", NULL};
+    return take_folders(s, v, path);
+}
+
+static int take_skills(struct shape *s, struct owl_value *v)
+{
+    static const char *const path[] = {"skills", "dirs", NULL};
+    return take_folders(s, v, path);
+}
+
+static int take_nothing(struct shape *s, struct owl_value *v)
+{
+    (void)s;
+    (void)v;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*take)(struct shape *s, struct owl_value *v);
+    bool map; /* another thing is not for us, in other programs' files */
+    bool own; /* in our own files only */
+} members[] = {
+    {"$schema", take_nothing, false, false},
+    {"include", take_nothing, false, true},
+    {"mcp_server", take_nothing, false, false},
+    {"mcpServers", foreign_servers, false, false},
+    {"servers", foreign_servers, true, false},
+    {"inputs", take_inputs, false, false},
+    {"mcp", take_mcp, true, false},
+    {"mcp_servers", listed_servers, false, false},
+    {"capabilities", take_capabilities, false, true},
+    {"skills", take_skills, false, true},
+};
+
+static struct owl_nearest nearest(owl_str key)
+{
+    struct owl_nearest near = {.written = key};
+    for (size_t i = 0; i < OWL_COUNT(members); i++)
+        owl_nearest_try(&near, owl_str_of(members[i].name));
+    return near;
+}
+
+/* A slip of the finger or two. */
+static bool is_typo(owl_str key)
+{
+    struct owl_nearest near = nearest(key);
+    return near.best.p && near.distance < 3 && !owl_str_eq(near.best, key);
+}
+
+static void unknown_key(struct shape *s, const struct owl_value *v)
+{
+    struct owl_nearest near = nearest(v->key);
+    bool ours = owl_keys__member(&s->c->keys, s->c->root, v->key) != 0;
+    struct owl_fault *f = owl_fault_add(&s->c->faults, v->key_at,
+                                        "`%.*s` is no key of a configuration file", (int)v->key.n,
+                                        v->key.p);
+    f->width = (uint32_t)v->key.n;
+    if (ours)
+        owl_fault_hint(&s->c->faults, f, "`%.*s` belongs into `mcp_server`", (int)v->key.n,
+                       v->key.p);
+    else if (near.best.p)
+        owl_fault_hint(&s->c->faults, f, "did you mean `%.*s`?", (int)near.best.n, near.best.p);
+}
+
+static int take_member(struct shape *s, struct owl_value *v)
+{
+    for (size_t i = 0; i < OWL_COUNT(members); i++) {
+        if (!owl_str_is(v->key, members[i].name))
+            continue;
+        bool foreign = !s->own &&
+                       (members[i].own || (members[i].map && v->kind != OWL_NODE_OBJECT));
+        return foreign ? owl_config__ignore(s->c, v) : members[i].take(s, v);
+    }
+    if (!s->strict && !(s->own && is_typo(v->key)))
+        return owl_config__ignore(s->c, v);
+    unknown_key(s, v);
+    return 0;
+}
+
+/* ---- the file --------------------------------------------------------------------------- */
+
+/* Whether the last part of a path begins so. */
+static bool is_named(owl_str path, const char *beginning)
+{
+    const char *slash = memrchr(path.p, '/', path.n);
+    size_t skip = slash ? (size_t)(slash - path.p) + 1 : 0, n = strlen(beginning);
+    return path.n - skip > n && memcmp(path.p + skip, beginning, n) == 0;
+}
+
+bool owl_shape__ours(const struct owl_config *c, uint32_t source, const struct owl_value *root)
+{
+    owl_str name = c->sources[source].name;
+    return is_named(name, "mcp-server.") || is_named(name, "owlclaw.") ||
+           owl_value_get(root, OWL_STR("mcp_server"));
+}
+
+/* The tree of the file, if it has one, otherwise an empty one. */
+static int find_ours(struct shape *s)
+{
+    struct owl_value *v = owl_value_get(s->root, OWL_STR("mcp_server"));
+    s->found = v || (s->own && owl_value_get(s->root, OWL_STR("include")));
+    if (v && v->kind == OWL_NODE_OBJECT) {
+        s->ours = v;
+        return 0;
+    }
+    if (v && v->kind != OWL_NODE_NULL)
+        must_be(s, v, "a map");
+    s->ours = owl_value_new(s->c->arena, OWL_NODE_OBJECT, s->root->at);
+    return s->ours ? 0 : -OWL_ENOMEM;
+}
+
+static void nothing_for_us(struct shape *s, uint32_t source)
+{
+    if (s->root->kind == OWL_NODE_NULL) {
+        owl_warning_add(&s->c->faults, owl_config__no_place(source), "the file is empty");
+        return;
+    }
+    for (const struct owl_value *v = s->root->first; v; v = v->next) {
+        if (is_typo(v->key)) {
+            unknown_key(s, v);
+            return;
+        }
+    }
+    struct owl_fault *f = owl_fault_add(&s->c->faults, owl_config__no_place(source),
+                                        "the file holds nothing for OwlClaw");
+    owl_fault_hint(&s->c->faults, f,
+                   "expected is `mcp_server`, or `mcpServers`, `servers` or `mcp` as other "
+                   "programs have them");
+}
+
+int owl_shape__take(struct owl_load *l, uint32_t source, struct owl_value *root)
+{
+    struct owl_config *c = l->c;
+    struct shape s = {.l = l, .c = c, .root = root, .own = owl_shape__ours(c, source, root)};
+    s.strict = s.own && !is_named(c->sources[source].name, "owlclaw.");
+    size_t errors = c->faults.errors;
+    if (root->kind != OWL_NODE_OBJECT && root->kind != OWL_NODE_NULL) {
+        owl_fault_add(&c->faults, root->at, "the file must be a map of keys, but is %s",
+                      kind_name(root));
+        return 0;
+    }
+    owl_map_init(&s.names);
+    int rc = find_ours(&s);
+    for (struct owl_value *v = root->first, *next; v && rc == 0; v = next) {
+        next = v->next;
+        rc = take_member(&s, v);
+    }
+    owl_map_done(&s.names);
+    if (rc == 0 && !s.found && !l->in_passing && c->faults.errors == errors)
+        nothing_for_us(&s, source);
+    return rc ? rc : owl_merge__over(c, c->tree, s.ours);
+}

@@ -1,0 +1,255 @@
+/* config/source.c - files are read and parsed.
+ * Threads: that of the loading.
+ *
+ * A file is looked at by the bytes that it had when it was opened; devices and pipes are none. */
+#include "config/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *owl_source__join(struct owl_arena *a, owl_str dir, owl_str name)
+{
+    bool bare = dir.n == 0 || (name.n > 0 && name.p[0] == '/');
+    bool slash = !bare && dir.p[dir.n - 1] != '/';
+    char *path = owl_arena_alloc(a, dir.n + name.n + 2), *p = path;
+    if (!path)
+        return NULL;
+    if (!bare)
+        p = (char *)memcpy(p, dir.p, dir.n) + dir.n;
+    if (slash)
+        *p++ = '/';
+    if (name.n > 0)
+        memcpy(p, name.p, name.n);
+    p[name.n] = '\0';
+    return path;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static void cannot_read(struct owl_config *c, uint32_t source, int error)
+{
+    struct owl_mark at = owl_config__no_place(source);
+    if (error == ENOENT || error == ENOTDIR) {
+        owl_fault_add(&c->faults, at, "there is no such file");
+        return;
+    }
+    struct owl_fault *f = owl_fault_add(&c->faults, at, "the file cannot be read: %s",
+                                        strerror(error));
+    if (error == EACCES)
+        owl_fault_hint(&c->faults, f, "give the user that runs owlclaw the right to read it");
+}
+
+/* Whether it is a file of a size that can be meant. */
+static bool fitting(struct owl_config *c, uint32_t source, const struct stat *s)
+{
+    struct owl_mark at = owl_config__no_place(source);
+    if (S_ISDIR(s->st_mode)) {
+        struct owl_fault *f = owl_fault_add(&c->faults, at, "this is a folder, not a file");
+        owl_fault_hint(&c->faults, f, "name the file; a file can `include` all of a folder");
+    } else if (!S_ISREG(s->st_mode)) {
+        owl_fault_add(&c->faults, at, "this is no regular file");
+    } else if (s->st_size > OWL_CONFIG__FILE) {
+        owl_fault_add(&c->faults, at,
+                      "the file has %lld bytes; a configuration file has at most %d",
+                      (long long)s->st_size, OWL_CONFIG__FILE);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+static int read_text(struct owl_config *c, int fd, size_t size, uint32_t source, owl_str *ret)
+{
+    char *text = owl_arena_alloc(c->arena, size + 1);
+    size_t n = 0;
+    if (!text)
+        return -OWL_ENOMEM;
+    while (n < size) {
+        ssize_t got = read(fd, text + n, size - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            cannot_read(c, source, errno);
+            return 0;
+        }
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
+    *ret = (owl_str){text, n};
+    return 0;
+}
+
+int owl_source__text(struct owl_config *c, const char *path, uint32_t source, owl_str *ret)
+{
+    struct stat s;
+    OWL_AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &s)) {
+        cannot_read(c, source, errno);
+        return 0;
+    }
+    if (!fitting(c, source, &s))
+        return 0;
+    int rc = read_text(c, fd, (size_t)s.st_size, source, ret);
+    c->sources[source].text = *ret;
+    return rc;
+}
+
+/* ---- parsing ---------------------------------------------------------------------------- */
+
+enum format { FORMAT_YAML, FORMAT_TOML, FORMAT_JSON };
+
+static bool ends(owl_str s, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    return s.n > n && owl_str_ieq((owl_str){s.p + s.n - n, n}, owl_str_of(suffix));
+}
+
+/* The first line that is neither empty nor a comment. */
+static owl_str first_line(owl_str text)
+{
+    owl_str line = {"", 0};
+    if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
+        text = (owl_str){text.p + 3, text.n - 3};
+    while (text.n > 0 && owl_str_split(&text, '\n', &line)) {
+        line = owl_str_trim(line);
+        if (line.n > 0 && line.p[0] != '#' && line.p[0] != '\r')
+            return line;
+    }
+    return (owl_str){"", 0};
+}
+
+/* [table], or name = value before any colon. */
+static bool looks_like_toml(owl_str line)
+{
+    const char *equals = memchr(line.p, '=', line.n), *colon = memchr(line.p, ':', line.n);
+    if (line.p[0] == '[')
+        return true;
+    return equals && (!colon || equals < colon);
+}
+
+static enum format format_of(owl_str name, owl_str text)
+{
+    if (ends(name, ".yaml") || ends(name, ".yml"))
+        return FORMAT_YAML;
+    if (ends(name, ".toml"))
+        return FORMAT_TOML;
+    if (ends(name, ".json") || ends(name, ".jsonc"))
+        return FORMAT_JSON;
+    owl_str line = first_line(text);
+    if (line.n > 0 && (line.p[0] == '{' || line.p[0] == '/'))
+        return FORMAT_JSON;
+    return line.n > 0 && looks_like_toml(line) ? FORMAT_TOML : FORMAT_YAML;
+}
+
+/* The first line that begins with a marker, or 0. */
+static uint32_t line_of(owl_str text, const char *marker)
+{
+    uint32_t line = 1;
+    size_t n = strlen(marker);
+    for (owl_str rest = text, part; rest.n > 0 && owl_str_split(&rest, '\n', &part); line++)
+        if (part.n >= n && memcmp(part.p, marker, n) == 0)
+            return line;
+    return 0;
+}
+
+/* What no reader could say as well. */
+static bool readable(struct owl_config *c, uint32_t source, owl_str text)
+{
+    struct owl_mark at = {source, 1, 1};
+    bool wide = text.n >= 2 &&
+                (memcmp(text.p, "\xff\xfe", 2) == 0 || memcmp(text.p, "\xfe\xff", 2) == 0);
+    if (wide) {
+        struct owl_fault *f = owl_fault_add(&c->faults, at, "the file is UTF-16 text");
+        owl_fault_hint(&c->faults, f, "save it as UTF-8");
+        return false;
+    }
+    uint32_t line = line_of(text, "<<<<<<< ");
+    if (line > 0 && line_of(text, ">>>>>>> ") > line) {
+        at.line = line;
+        struct owl_fault *f = owl_fault_add(&c->faults, at,
+                                            "two versions of the file were not merged here");
+        f->width = 7;
+        owl_fault_hint(&c->faults, f,
+                       "choose what is to stand between `<<<<<<<` and `>>>>>>>`, and remove both");
+        return false;
+    }
+    return true;
+}
+
+int owl_source__parse(struct owl_config *c, uint32_t source, struct owl_value **ret_tree)
+{
+    const struct owl_source *s = &c->sources[source];
+    *ret_tree = NULL;
+    struct owl_reading r = {
+        .text = s->text, .source = source, .arena = c->arena, .faults = &c->faults};
+    if (!readable(c, source, s->text))
+        return 0;
+    struct owl_value *tree = NULL;
+    size_t errors = c->faults.errors;
+    int rc;
+    switch (format_of(s->name, s->text)) {
+    case FORMAT_JSON: rc = owl_jsonc_read(&r, &tree); break;
+    case FORMAT_TOML: rc = owl_toml_read(&r, &tree); break;
+    default: rc = owl_yaml_read(&r, &tree); break;
+    }
+    *ret_tree = rc == 0 ? tree : NULL;
+    c->sources[source].damaged = c->faults.errors > errors;
+    return rc == -OWL_ENOMEM ? rc : 0;
+}
+
+owl_str owl_source__token(const struct owl_config *c, const struct owl_value *v)
+{
+    owl_str rest = c->sources[v->at.source].text, line = {NULL, 0};
+    if (rest.n >= 3 && memcmp(rest.p, "\xef\xbb\xbf", 3) == 0)
+        rest = (owl_str){rest.p + 3, rest.n - 3};
+    for (uint32_t i = 0; i < v->at.line; i++)
+        if (!rest.p || !owl_str_split(&rest, '\n', &line))
+            return line;
+    const char *p = line.p, *end = line.p + line.n;
+    for (uint32_t column = 1; p < end && column < v->at.column; column++)
+        for (p++; p < end && (*p & 0xc0) == 0x80;)
+            p++;
+    if (p >= end || v->kind >= OWL_NODE_ARRAY)
+        return (owl_str){NULL, 0};
+    bool quoted = *p == '"' || *p == '\'', variable = *p == '$';
+    const char *q = p + 1;
+    while (q < end &&
+           (quoted ? q[-1] != *p || q - 1 == p : !strchr(variable ? ",]# \t\r" : ",]}# \t\r", *q)))
+        q++;
+    return (owl_str){p, (size_t)(q - p)};
+}
+
+uint32_t owl_source__width(const struct owl_config *c, const struct owl_value *v)
+{
+    owl_str token = owl_source__token(c, v);
+    uint32_t width = 0;
+    for (size_t i = 0; i < token.n; i++)
+        width += (token.p[i] & 0xc0) != 0x80;
+    return width > 0 ? width : 1;
+}
+
+int owl_source__read(struct owl_config *c, const char *path, owl_str name, uint32_t *ret_source,
+                     struct owl_value **ret_tree)
+{
+    uint32_t source;
+    owl_str text = {NULL, 0};
+    *ret_tree = NULL;
+    int rc = owl_config__source(c, OWL_SOURCE_FILE, name, &source);
+    if (rc == 0)
+        rc = owl_source__text(c, path, source, &text);
+    if (rc == 0 && text.p)
+        rc = owl_source__parse(c, source, ret_tree);
+    if (rc == 0)
+        *ret_source = source;
+    return rc;
+}

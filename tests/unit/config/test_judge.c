@@ -1,0 +1,300 @@
+/* Unit tests of config/judge.c, checks.c and report.c: what is said about mistakes. The folder
+ * tests/config/broken has many more. */
+#include "unit/config/box.h"
+
+#include "config/internal.h"
+
+TEST(every_fault_has_its_place_words_and_caret, "OR-10.4")
+{
+    struct box b;
+    struct owl_buf all;
+    box_open(&b);
+    box_try(&b, "a.yaml",
+            "mcp_server:\n  transport: htpp\n  http:\n    prot: 8080\n    port: \"81\"\n"
+            "    cors: {allowed_origins: 'http://a'}\n  limits: {body_bytes: 3}\n");
+    box_report(&b, &all);
+    assert_string_equal(
+        all.p,
+        "a.yaml:2:14: error: `transport` must be one of stdio, http, but is the text \"htpp\"\n"
+        "      transport: htpp\n"
+        "                 ^~~~\n"
+        "  hint: did you mean `http`?\n"
+        "a.yaml:4:5: error: `prot` is no key of `http`; did you mean `port`?\n"
+        "        prot: 8080\n"
+        "        ^~~~\n"
+        "a.yaml:5:11: error: `http.port` must be a whole number, but is the text \"81\"\n"
+        "        port: \"81\"\n"
+        "              ^~~~\n"
+        "  hint: write it without quotes\n"
+        "a.yaml:6:29: error: `http.cors.allowed_origins` must be a list of texts, but is the "
+        "text \"http://a\"\n"
+        "        cors: {allowed_origins: 'http://a'}\n"
+        "                                ^~~~~~~~~~\n"
+        "  hint: write a list: [\"http://a\"]\n"
+        "a.yaml:7:24: error: `limits.body_bytes` must be at least 1024 bytes, but is 3\n"
+        "      limits: {body_bytes: 3}\n"
+        "                           ^\n");
+    owl_buf_done(&all);
+    box_close(&b);
+}
+
+TEST(faults_are_written_for_programs_and_with_colours_too, "")
+{
+    struct box b;
+    struct owl_buf out;
+    box_open(&b);
+    box_try(&b, "a.yaml", "mcp_server: {transport: htpp}\n");
+    const struct owl_faults *f = owl_config_faults(b.c);
+    owl_buf_init(&out, 4096);
+    owl_report_fault_json(&out, b.c, &f->list[0]);
+    owl_buf_putc(&out, '\0');
+    assert_string_equal(
+        out.p, "{\"file\":\"a.yaml\",\"line\":1,\"column\":25,\"severity\":\"error\",\"message\":"
+               "\"`transport` must be one of stdio, http, but is the text \\\"htpp\\\"\","
+               "\"hint\":\"did you mean `http`?\"}");
+    owl_buf_reset(&out);
+    owl_report_fault(&out, b.c, &f->list[0], true);
+    owl_buf_putc(&out, '\0');
+    assert_non_null(strstr(out.p, "\033[1ma.yaml:1:25:\033[0m \033[1m\033[31merror:\033[0m "));
+    owl_buf_reset(&out);
+    LOAD(&b, ENV("MCP_SERVER_HTTP_PROT=1"));
+    owl_report_fault_json(&out, b.c, &owl_config_faults(b.c)->list[0]);
+    owl_buf_putc(&out, '\0');
+    assert_memory_equal(out.p, "{\"source\":\"MCP_SERVER_HTTP_PROT\",\"severity\":\"warning\"", 53);
+    owl_buf_done(&out);
+    box_close(&b);
+}
+
+TEST(a_public_address_needs_somebody_who_authenticates, "OD-9.1.5 OR-10.7")
+{
+    static const struct {
+        const char *http;
+        size_t errors;
+    } rows[] = {
+        {"{host: 0.0.0.0}", 1},
+        {"{host: '::'}", 1},
+        {"{host: mcp.example.com}", 1},
+        {"{host: 127.0.0.1}", 0},
+        {"{host: '::1'}", 0},
+        {"{host: localhost}", 0},
+        {"{host: 0.0.0.0, allow_insecure: true}", 0},
+        {"{host: 0.0.0.0, tls: {enabled: true, cert_file: c, key_file: k}}", 1},
+        {"{host: 0.0.0.0, tls: {enabled: true, cert_file: c, key_file: k, verify_client: true, "
+         "client_ca_file: a}}",
+         0},
+        {"{host: 0.0.0.0, auth: {api_keys: [{name: n, key: 0123456789abcdef}]}}", 0},
+    };
+    struct box b;
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(rows); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "mcp_server:\n  transport: http\n  http: %s\n", rows[i].http);
+        box_try(&b, "a.yaml", text);
+        assert_errors(&b, rows[i].errors);
+    }
+    box_try(&b, "a.yaml", "mcp_server: {http: {host: 0.0.0.0}}\n"); /* not listened on */
+    assert_errors(&b, 0);
+    LOAD(&b, FILES("a.yaml"), ENV("MCP_SERVER_TRANSPORT=http"));
+    assert_errors(&b, 1);
+    box_close(&b);
+}
+
+TEST(keys_that_need_one_another_are_told,
+     "OD-9.1.4 OD-9.1.25 OD-9.4.1 OD-9.4.2 OD-9.4.3 OD-9.4.4 OD-9.4.5 OD-9.4.6")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.yaml", "mcp_server:\n  transport: http\n  http:\n    tls: {enabled: true}\n");
+    assert_says(&b, "a.yaml:4:5: error: `http.tls`");
+    assert_says(&b, "`cert_file`");
+    box_try(&b, "a.yaml", "mcp_server: {transport: http, http: {tls: {verify_client: true}}}\n");
+    assert_says(&b, "client_ca_file");
+    box_try(&b, "a.yaml", "mcp_server: {logging: {output: stdout}}\n");
+    assert_says(&b, "with transport stdio standard output belongs to the client");
+    assert_errors(&b, 1);
+    box_try(&b, "a.yaml", "mcp_server: {transport: http, logging: {output: stdout}}\n");
+    assert_errors(&b, 0);
+    box_try(&b, "a.yaml", "mcp_server: {logging: {output: /var/log/owlclaw.log}}\n");
+    assert_errors(&b, 0);
+    box_close(&b);
+}
+
+TEST(a_server_needs_a_command_or_an_address, "KO-6.3.a KO-6.4.a OT-CFG.8")
+{
+    static const struct {
+        const char *entry, *says;
+    } rows[] = {
+        {"{}", "`servers.s`: a server needs `command`"},
+        {"{args: [x]}", "`servers.s`: a server needs `command`"},
+        {"{command: x, url: 'https://h/'}", "either `command` or `url`"},
+        {"{transport: sse, command: x}", "need `url`, not `command`"},
+        {"{transport: stdio, url: 'https://h/'}", "needs `command`, not `url`"},
+        {"{transport: ftp, command: x}", "must be one of stdio, http, sse"},
+        {"{command: ''}", "`servers.s.command` must not be empty"},
+        {"{comand: x}", "`comand` is no key of `servers.s`; did you mean `command`?"},
+        {"{type: stdio, command: x}", "did you mean `transport`?"},
+        {"{command: x, timeout: 0}",
+         "`servers.s.timeout` must be at least 0.001 seconds, but is 0"},
+        {"{command: x, timeout: soon}", "a time is a number"},
+        {"[]", "`servers.s` must be a map, but is a list"},
+    };
+    struct box b;
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(rows); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "mcp_server:\n  servers:\n    s: %s\n", rows[i].entry);
+        box_try(&b, "a.yaml", text);
+        assert_says(&b, rows[i].says);
+        assert_errors(&b, 1);
+        assert_true(owl_config_usable(b.c));
+        assert_non_null(owl_config_server_fault(b.c, OWL_STR("s")).p);
+    }
+    box_close(&b);
+}
+
+TEST(a_key_in_the_wrong_place_is_led_to_the_right_one, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.yaml", "mcp_server:\n  port: 1\n  http: {transport: http, banana: 1}\n");
+    assert_says(&b, "hint: `port` is a key of `http`");
+    assert_says(&b, "hint: `transport` is a key of `mcp_server` itself");
+    assert_says(&b, "hint: known are host, port, socket");
+    box_close(&b);
+}
+
+TEST(the_value_of_a_variable_is_named_with_it, "")
+{
+    struct box b;
+    box_open(&b);
+    box_write(&b, "a.yaml", "mcp_server: {http: {port: '${P}'}}\n");
+    LOAD(&b, FILES("a.yaml"), ENV("P=x"));
+    assert_says(&b, "but is the text \"x\"");
+    assert_says(&b, "hint: that is what '${P}' stands for");
+    box_close(&b);
+}
+
+TEST(faults_beyond_those_told_are_counted, "")
+{
+    struct box b;
+    static char text[40000];
+    box_open(&b);
+    size_t n = (size_t)snprintf(text, sizeof text, "mcp_server:\n  servers:\n");
+    for (int i = 0; i < 400; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "    s%d: {command: %s}\n", i,
+                              i % 2 ? "x" : "3");
+    box_try(&b, "a.yaml", text);
+    assert_errors(&b, 200);
+    assert_true(owl_config_faults(b.c)->left_out > 0);
+    for (int i = 0; i < 400; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%d", i);
+        assert_int_equal(owl_config_server_fault(b.c, owl_str_of(name)).p != NULL, i % 2 == 0);
+    }
+    box_close(&b);
+}
+
+/* ---- secrets ----------------------------------------------------------------------------- */
+
+TEST(secrets_are_never_shown, "")
+{
+    static const char *const files[] = {
+        "mcp_server:\n  state_key: hunter2\n",
+        "mcp_server:\n  state_key: [hunter2]\n",
+        "mcp_server:\n  store: {url: 'mysql://u:hunter2@h/', ur: 1}\n",
+        "mcp_server:\n  servers: {a: {command: x, env: {T: [hunter2]}, comand: 1}}\n",
+        "mcp_server:\n  servers:\n    a:\n      headers: {Authorization: hunter2, 'a b': hunter2}",
+        "mcp_server:\n  servers: {a: {args: [--token, hunter2], comand: x}}\n",
+        "mcp_server:\n  servers: {a: {arg: [--token, hunter2]}}\n",
+        "mcp_server:\n  apiToken: hunter2\n",
+        "mcp_server:\n  password: |\n    hunter2\n\ttab\n",
+        "mcp_server:\n  password: \"hunter2\n",
+        "mcp_server:\n  name: ${TOKEN}\n  title: [\"${TOKEN}\"]\n  http: {port: '${TOKEN}'}\n",
+        "[mcp_server]\npassword = hunter2\n",
+        "{\"mcp_server\": {\"password\": hunter2}}",
+    };
+    struct box b;
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(files); i++) {
+        const char *name = files[i][0] == '[' ? "a.toml" : files[i][0] == '{' ? "a.json" : "a.yaml";
+        box_write(&b, name, files[i]);
+        LOAD(&b, FILES(name), ENV("TOKEN=hunter2"));
+        assert_true(owl_config_faults(b.c)->errors > 0);
+        assert_says_not(&b, "hunter2");
+    }
+    LOAD(&b, ENV("MCP_SERVER_STATE_KEY=hunter2", "MCP_SERVER_SERVERS={hunter2"));
+    assert_true(owl_config_faults(b.c)->errors > 0);
+    assert_says_not(&b, "hunter2");
+    box_close(&b);
+}
+
+TEST(a_line_is_shown_as_a_terminal_can_bear_it, "")
+{
+    struct box b;
+    static char text[600];
+    box_open(&b);
+    box_try(&b, "a.yaml", "mcp_server:\n  naïve\xc3\xa9: 1\n  ünïcode: 2\n");
+    assert_says(&b, "      naïve\xc3\xa9: 1\n      ^");
+    box_try(&b, "a.json", "{\"mcp_server\":\n\t{\"x\\u001b[31m\": 1}}");
+    assert_says_not(&b, "\033");
+    memset(text, ' ', sizeof text - 1);
+    memcpy(text, "{\"mcp_server\": {", 16);
+    memcpy(text + 400, "\"x\": 1}}", 8);
+    box_try(&b, "a.json", text);
+    assert_says(&b, "a.json:1:401: error: `x` is no key of `mcp_server`\n  hint:");
+    box_close(&b);
+}
+
+/* ---- the schema as a map of keys ---------------------------------------------------------- */
+
+TEST(keys_are_found_in_the_schema, "")
+{
+    struct owl_keys k;
+    assert_int_equal(owl_keys__init(&k, owl_config_schema()), 0);
+    uint32_t root = owl_keys__top(&k, OWL_STR("mcp_server"));
+    assert_true(root > 0);
+    assert_int_equal(owl_keys__top(&k, OWL_STR("nothing")), 0);
+    uint32_t port = owl_keys__path(&k, root, OWL_STR("http.port"));
+    assert_int_equal(owl_keys__of(&k, port)->types, OWL_KEY__INTEGER);
+    assert_true(owl_keys__of(&k, port)->fallback > 0);
+    assert_int_equal(owl_keys__path(&k, root, OWL_STR("http.prot")), 0);
+    assert_int_equal(owl_keys__path(&k, root, OWL_STR("http.port.x")), 0);
+    uint32_t timeout = owl_keys__path(&k, root, OWL_STR("servers.any name.timeout"));
+    assert_int_equal(owl_keys__of(&k, timeout)->unit, OWL_UNIT__SECONDS);
+    uint32_t header = owl_keys__path(&k, root, OWL_STR("servers.a.headers.X"));
+    assert_true(owl_keys__of(&k, header)->secret);
+    assert_false(owl_keys__of(&k, port)->secret);
+    assert_true(owl_keys__of(&k, owl_keys__path(&k, root, OWL_STR("governance")))->to_come);
+    uint32_t origins = owl_keys__path(&k, root, OWL_STR("http.cors.allowed_origins"));
+    assert_int_equal(owl_keys__of(&k, origins)->types, OWL_KEY__ARRAY);
+    assert_true(owl_keys__of(&k, origins)->element > 0);
+    assert_int_equal(owl_keys__of(&k, 0)->n_members, 0);
+    owl_keys__done(&k);
+}
+
+TEST(schemas_that_lead_nowhere_do_no_harm, "")
+{
+    static const char *const schemas[] = {
+        "{}",
+        "[]",
+        "true",
+        "{\"properties\":3}",
+        "{\"properties\":{\"a\":true}}",
+        "{\"properties\":{\"a\":{\"$ref\":\"#/properties/a\"}}}",
+        "{\"properties\":{\"a\":{\"$ref\":\"#/nowhere\"}}}",
+        "{\"properties\":{\"a\":{\"$ref\":\"other\"}}}",
+        "{\"properties\":{\"a\":{\"anyOf\":[{\"$ref\":\"#/properties/a\"},{\"$ref\":\"#/properties/"
+        "a\"}]}}}",
+        "{\"properties\":{\"a\":{\"type\":[3,\"string\"],\"additionalProperties\":{\"$ref\":\"#/"
+        "properties/a\"}}}}"};
+    for (size_t i = 0; i < OWL_COUNT(schemas); i++) {
+        struct owl_keys k;
+        assert_int_equal(owl_keys__init(&k, owl_str_of(schemas[i])), 0);
+        uint32_t a = owl_keys__top(&k, OWL_STR("a"));
+        assert_int_equal(owl_keys__path(&k, a, OWL_STR("x.y.z")) != 0, i == 9);
+        owl_keys__done(&k);
+    }
+    struct owl_keys k;
+    assert_int_equal(owl_keys__init(&k, OWL_STR("{")), -OWL_EPARSE);
+    owl_keys__done(&k);
+}

@@ -1,0 +1,75 @@
+/* Unit tests of config/units.c. */
+#include "support/test.h"
+
+#include "config/units.h"
+
+static void check(const char *text, enum owl_key_unit unit, const char *expected, int line)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 64);
+    bool read = owl_units__read(owl_str_of(text), unit, &b);
+    owl_buf_putc(&b, '\0');
+    if (read != (expected != NULL) || (expected && strcmp(b.p, expected) != 0)) {
+        print_error("line %d: '%s' is '%s'\n", line, text, read ? b.p : "nothing");
+        fail();
+    }
+    owl_buf_done(&b);
+}
+#define seconds(text, expected) check(text, OWL_UNIT__SECONDS, expected, __LINE__)
+#define milliseconds(text, expected) check(text, OWL_UNIT__MILLISECONDS, expected, __LINE__)
+#define bytes(text, expected) check(text, OWL_UNIT__BYTES, expected, __LINE__)
+
+TEST(durations_become_numbers, "OT-CFG.3 OT-CFG.16")
+{
+    seconds("30s", "30");
+    seconds("1h30m", "5400");
+    seconds("1.5h", "5400");
+    seconds("250ms", "0.25");
+    seconds("1ms", "0.001");
+    seconds("2d", "172800");
+    seconds("0s", "0");
+    seconds("1d1h1m1s1ms", "90061.001");
+    milliseconds("30s", "30000");
+    milliseconds("1ms", "1");
+    milliseconds("0.5s", "500");
+    milliseconds("0.5ms", "0.5");
+}
+
+TEST(sizes_become_bytes, "")
+{
+    bytes("1B", "1");
+    bytes("10KB", "10000");
+    bytes("64KiB", "65536");
+    bytes("1.5MiB", "1572864");
+    bytes("10MB", "10000000");
+    bytes("2GiB", "2147483648");
+    bytes("2GB", "2000000000");
+    bytes("0.001KB", "1");
+}
+
+TEST(what_is_no_amount_is_refused, "")
+{
+    static const char *const wrong[] = {"",      "s",   "30",    "30 s", "30x",    "-3s",
+                                        "1e3s",  "1.s", ".5s",   "1s2",  "30S",    "0x1s",
+                                        "1..2s", "s30", "1m 2s", "10KB", "1.2345s"};
+    for (size_t i = 0; i < OWL_COUNT(wrong); i++)
+        seconds(wrong[i], NULL);
+    static const char *const odd[] = {"",   "B",    "1",        "1kb",  "1K",   "1KBB", "0.5B",
+                                      "1s", "1B1B", "1.0001KB", "1TiB", "1 MB", "-1B"};
+    for (size_t i = 0; i < OWL_COUNT(odd); i++)
+        bytes(odd[i], NULL);
+    seconds("0.1ms", NULL); /* less than a thousandth of a second */
+    seconds("1s1s1s1s1s1s1s1s1s", NULL);
+    seconds("99999999999999999999s", NULL);
+    seconds("9999999999999999d", NULL);
+    bytes("9999999999999999GiB", NULL);
+    check("1s", OWL_UNIT__NONE, NULL, __LINE__);
+}
+
+TEST(an_amount_that_finds_no_room_is_refused, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 2);
+    assert_false(owl_units__read(OWL_STR("1000s"), OWL_UNIT__SECONDS, &b));
+    owl_buf_done(&b);
+}
