@@ -99,19 +99,14 @@ static int own_file(struct owl_load *l)
 }
 
 /* Whether the user has looked at the project's file. */
-static int trusted(struct owl_load *l, const char *path, owl_str text, bool *ret)
+static bool trusted(struct owl_load *l, const char *path, owl_str text)
 {
     char real[PATH_MAX];
-    *ret = l->o->trust_project;
-    const char *state = owl_variables__get(&l->variables, OWL_STR("XDG_STATE_HOME"));
-    if (*ret || !realpath(path, real))
-        return 0;
-    if ((!state || state[0] != '/') && l->home)
-        state = owl_source__join(l->c->arena, owl_str_of(l->home), OWL_STR(".local/state"));
-    struct owl_trust t = {.state_dir = state};
-    if (state)
-        *ret = owl_trust_holds(&t, real, text);
-    return 0;
+    if (l->o->trust_project)
+        return true;
+    const char *xdg = owl_variables__get(&l->variables, OWL_STR("XDG_STATE_HOME"));
+    struct owl_trust t = {.state_dir = owl_trust_state_dir(l->c->arena, xdg, l->home)};
+    return t.state_dir && realpath(path, real) && owl_trust_holds(&t, real, text);
 }
 
 /* A .kode.json, if it is there: the user's own, or the project's. */
@@ -131,7 +126,7 @@ static int kode_file(struct owl_load *l, const char *dir, bool project)
     if (rc == 0)
         rc = owl_source__text(c, path, source, &text);
     if (rc == 0 && text.p && project)
-        rc = trusted(l, path, text, &use);
+        use = trusted(l, path, text);
     if (rc == 0 && text.p && !use) {
         struct owl_fault *f = owl_warning_add(&c->faults, owl_config__no_place(source),
                                               "the project's file names commands and is not "

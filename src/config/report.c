@@ -15,15 +15,18 @@ enum { WIDTH = 160, INDENT = 4 }; /* characters of a line that are shown */
 /* Line @p n of a text, without its end; absent: there is none. */
 static owl_str line_of(owl_str text, uint32_t n)
 {
-    owl_str line = {NULL, 0};
-    if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
-        text = (owl_str){text.p + 3, text.n - 3};
-    for (uint32_t i = 0; i < n; i++)
-        if (!text.p || !owl_str_split(&text, '\n', &line))
-            return (owl_str){NULL, 0};
-    if (line.n > 0 && line.p[line.n - 1] == '\r')
-        line.n--;
-    return line;
+    const char *p = text.p, *end = text.p + text.n;
+    if (text.n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+        p += 3;
+    for (; n > 1 && p; n--) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        p = p ? p + 1 : NULL;
+    }
+    if (!p || n == 0)
+        return (owl_str){NULL, 0};
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    stop = stop ? stop : end;
+    return (owl_str){p, (size_t)(stop - p) - (stop > p && stop[-1] == '\r')};
 }
 
 static bool word_char(char c)
@@ -51,11 +54,6 @@ static size_t secret_from(owl_str line)
     return line.n;
 }
 
-static bool blank(owl_str line)
-{
-    return owl_str_trim(line).n == 0;
-}
-
 static size_t indent_of(owl_str line)
 {
     size_t n = 0;
@@ -65,18 +63,22 @@ static size_t indent_of(owl_str line)
 }
 
 /* Whether a line goes on with what an earlier one began, and that is secret. */
-static bool continues_secret(owl_str text, uint32_t n)
+static bool continues_secret(owl_str text, owl_str line)
 {
     enum { BACK = 64 };
-    owl_str line = line_of(text, n);
     size_t indent = indent_of(line);
-    for (uint32_t up = n - 1; up > 0 && n - up < BACK; up--) {
-        owl_str above = line_of(text, up);
-        if (blank(above) || indent_of(above) >= indent)
+    const char *p = line.p;
+    for (unsigned i = 0; i < BACK && p > text.p; i++) {
+        const char *before = memrchr(text.p, '\n', (size_t)(p - 1 - text.p));
+        const char *begin = before ? before + 1 : text.p;
+        owl_str above = {begin, (size_t)(p - 1 - begin)};
+        p = begin;
+        if (indent_of(above) == above.n || indent_of(above) >= indent)
             continue;
-        return owl_secret__name(owl_str_trim((owl_str){
-            above.p,
-            (size_t)(strcspn(above.p, ":=\n") < above.n ? strcspn(above.p, ":=\n") : above.n)}));
+        size_t n = 0;
+        while (n < above.n && above.p[n] != ':' && above.p[n] != '=')
+            n++;
+        return owl_secret__name((owl_str){above.p, n});
     }
     return false;
 }
@@ -97,7 +99,7 @@ static size_t hidden_by_tree(const struct owl_config *c, uint32_t source, uint32
 static size_t hidden_by_name(owl_str text, uint32_t n)
 {
     owl_str line = line_of(text, n);
-    return n > 1 && continues_secret(text, n) ? indent_of(line) : secret_from(line);
+    return continues_secret(text, line) ? indent_of(line) : secret_from(line);
 }
 
 /* The line as it may be seen: one mark a character, no control characters. */

@@ -37,6 +37,20 @@ static bool place(const struct owl_trust *t, const char *name, char out[PATH_SIZ
     return n > 0 && n < PATH_SIZE;
 }
 
+const char *owl_trust_state_dir(struct owl_arena *a, const char *xdg_state_home, const char *home)
+{
+    static const char below[] = "/.local/state";
+    if (xdg_state_home && xdg_state_home[0] == '/')
+        return owl_arena_dup(a, owl_str_of(xdg_state_home));
+    size_t n = home ? strlen(home) : 0;
+    char *path = n > 0 ? owl_arena_alloc(a, n + sizeof below) : NULL;
+    if (!path)
+        return NULL;
+    memcpy(path, home, n);
+    memcpy(path + n, below, sizeof below);
+    return path;
+}
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 static int read_all(int fd, struct owl_buf *b)

@@ -14,6 +14,10 @@ struct owl_trust {
     const char *state_dir; /* of all programs: $XDG_STATE_HOME or ~/.local/state */
 };
 
+/* Where that list is, in @p a: $XDG_STATE_HOME, which may be NULL, if it is absolute, else below the
+ * home. NULL: nowhere, or without memory. */
+const char *owl_trust_state_dir(struct owl_arena *a, const char *xdg_state_home, const char *home);
+
 /* Whether this very content of the file of this absolute path is trusted. A list that cannot be
  * read trusts nothing. */
 bool owl_trust_holds(const struct owl_trust *t, const char *path, owl_str content);

@@ -39,6 +39,17 @@ TEST(a_file_is_trusted_by_its_content, "")
     box_close(&b);
 }
 
+TEST(the_list_has_its_place, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    assert_string_equal(owl_trust_state_dir(a, "/state", "/home/me"), "/state");
+    assert_string_equal(owl_trust_state_dir(a, NULL, "/home/me"), "/home/me/.local/state");
+    assert_string_equal(owl_trust_state_dir(a, "relative", "/home/me"), "/home/me/.local/state");
+    assert_null(owl_trust_state_dir(a, NULL, NULL));
+    assert_null(owl_trust_state_dir(a, "", ""));
+    owl_arena_free(a);
+}
+
 TEST(the_list_is_ours_alone, "")
 {
     struct box b;
