@@ -33,14 +33,19 @@ static uint32_t target(const struct owl_keys *k, uint32_t ref)
 /* A search through a schema, what it refers to, and its alternatives. */
 struct search {
     const struct owl_keys *k;
-    uint32_t stack[16];
+    struct {
+        uint32_t schema;
+        bool itself; /* it was reached by references alone */
+    } stack[16];
     unsigned n, hops;
+    bool itself; /* so was the schema at hand */
 };
 
-static void push(struct search *s, uint32_t schema)
+static void push(struct search *s, uint32_t schema, bool itself)
 {
     if (schema && s->n < OWL_COUNT(s->stack) && s->hops < HOPS) {
-        s->stack[s->n++] = schema;
+        s->stack[s->n].schema = schema;
+        s->stack[s->n++].itself = itself;
         s->hops++;
     }
 }
@@ -48,29 +53,32 @@ static void push(struct search *s, uint32_t schema)
 static struct search search(const struct owl_keys *k, uint32_t key)
 {
     struct search s = {.k = k};
-    push(&s, key);
+    push(&s, key, true);
     return s;
 }
 
 /* The next schema, nearest first; 0 at the end. */
 static uint32_t next_schema(struct search *s)
 {
+    const struct owl_tree *t = &s->k->tree;
     if (s->n == 0)
         return 0;
-    static const char *const branching[] = {"oneOf", "anyOf", "allOf"};
-    static const char *const deciding[] = {"else", "then"};
-    const struct owl_tree *t = &s->k->tree;
-    uint32_t schema = s->stack[--s->n];
-    for (size_t i = 0; i < OWL_COUNT(deciding); i++)
-        push(s, get(s->k, schema, owl_str_of(deciding[i])));
-    for (size_t i = 0; i < OWL_COUNT(branching); i++) {
-        uint32_t list = get(s->k, schema, owl_str_of(branching[i]));
-        if (list && t->nodes[list].kind == OWL_NODE_ARRAY)
-            for (uint32_t e = list + 1; e < t->nodes[list].next; e = t->nodes[e].next)
-                push(s, e);
+    uint32_t schema = s->stack[--s->n].schema, ref = 0;
+    s->itself = s->stack[s->n].itself;
+    bool object = t->nodes[schema].kind == OWL_NODE_OBJECT;
+    for (uint32_t at = schema + 1; object && at < t->nodes[schema].next;
+         at = t->nodes[at + 1].next) {
+        owl_str word = owl_tree_text(t, at);
+        if (owl_str_is(word, "$ref"))
+            ref = at + 1;
+        else if (owl_str_is(word, "then") || owl_str_is(word, "else"))
+            push(s, at + 1, false);
+        else if (owl_str_is(word, "allOf") || owl_str_is(word, "anyOf") ||
+                 owl_str_is(word, "oneOf"))
+            for (uint32_t e = at + 2; e < t->nodes[at + 1].next; e = t->nodes[e].next)
+                push(s, e, false);
     }
-    uint32_t ref = get(s->k, schema, OWL_STR("$ref"));
-    push(s, ref ? target(s->k, ref) : 0);
+    push(s, ref ? target(s->k, ref) : 0, s->itself);
     return schema;
 }
 
@@ -81,18 +89,6 @@ uint32_t owl_keys__find(const struct owl_keys *k, uint32_t key, owl_str keyword)
         uint32_t node = get(k, schema, keyword);
         if (node)
             return node;
-    }
-    return 0;
-}
-
-/* The same without alternatives and conditions. */
-static uint32_t find_itself(const struct owl_keys *k, uint32_t key, owl_str keyword)
-{
-    for (unsigned hops = 0; key && hops < HOPS; hops++) {
-        uint32_t node = get(k, key, keyword), ref = get(k, key, OWL_STR("$ref"));
-        if (node)
-            return node;
-        key = ref ? target(k, ref) : 0;
     }
     return 0;
 }
@@ -123,13 +119,9 @@ static uint8_t type_bit(owl_str name)
     return 0;
 }
 
-/* The types that one schema names itself. */
-static uint8_t types_here(const struct owl_keys *k, uint32_t schema)
+/* The types that "type" names. */
+static uint8_t types_of(const struct owl_tree *t, uint32_t type)
 {
-    const struct owl_tree *t = &k->tree;
-    uint32_t type = get(k, schema, OWL_STR("type"));
-    if (!type)
-        return get(k, schema, OWL_STR("enum")) ? OWL_KEY__STRING : 0;
     if (t->nodes[type].kind == OWL_NODE_STRING)
         return type_bit(owl_tree_text(t, type));
     uint8_t bits = 0;
@@ -138,35 +130,13 @@ static uint8_t types_here(const struct owl_keys *k, uint32_t schema)
     return bits;
 }
 
-static uint8_t types_of(const struct owl_keys *k, uint32_t key)
+static uint8_t unit_of(owl_str unit)
 {
-    uint8_t bits = type_bit(owl_keys__text(k, key, OWL_STR("x-type")));
-    struct search s = search(k, key);
-    for (uint32_t schema; !bits && (schema = next_schema(&s));)
-        bits = types_here(k, schema);
-    return bits;
-}
-
-static enum owl_key_unit unit_of(const struct owl_keys *k, uint32_t key)
-{
-    owl_str unit = owl_keys__text(k, key, OWL_STR("x-unit"));
     if (owl_str_is(unit, "seconds"))
         return OWL_UNIT__SECONDS;
     if (owl_str_is(unit, "milliseconds"))
         return OWL_UNIT__MILLISECONDS;
     return owl_str_is(unit, "bytes") ? OWL_UNIT__BYTES : OWL_UNIT__NONE;
-}
-
-static bool is_true(const struct owl_keys *k, uint32_t key, owl_str keyword)
-{
-    uint32_t node = owl_keys__find(k, key, keyword);
-    return node && k->tree.nodes[node].kind == OWL_NODE_TRUE;
-}
-
-static uint32_t entry_of(const struct owl_keys *k, uint32_t key)
-{
-    uint32_t node = owl_keys__find(k, key, OWL_STR("additionalProperties"));
-    return node && k->tree.nodes[node].kind == OWL_NODE_OBJECT ? node : 0;
 }
 
 static bool has_member(const struct owl_key *key, owl_str name)
@@ -177,53 +147,105 @@ static bool has_member(const struct owl_key *key, owl_str name)
     return false;
 }
 
-/* Every name of "properties", the nearest schema first. */
-static int list_members(struct owl_keys *k, struct owl_key *key, uint32_t node)
+/* A key that is being learned. */
+struct learning {
+    struct owl_keys *k;
+    struct owl_key *key;
+    struct owl_key_member *members;
+    size_t cap;
+    bool entries; /* "additionalProperties" was seen */
+    bool typed;   /* "x-type" was: it says what a value is in the end */
+};
+
+/* The names of one "properties". */
+static int learn_members(struct learning *l, uint32_t map)
 {
-    const struct owl_tree *t = &k->tree;
-    struct owl_key_member *list = NULL;
-    size_t cap = 0;
-    struct search s = search(k, node);
-    for (uint32_t schema; (schema = next_schema(&s));) {
-        uint32_t map = get(k, schema, OWL_STR("properties"));
-        for (uint32_t at = map + 1; map && at < t->nodes[map].next; at = t->nodes[at + 1].next) {
-            owl_str name = owl_tree_text(t, at);
-            if (has_member(key, name))
-                continue;
-            if (key->n_members == cap) {
-                size_t more = cap + t->nodes[map].count;
-                list = owl_arena_realloc(k->arena, list, cap * sizeof *list, more * sizeof *list);
-                if (!list)
-                    return -OWL_ENOMEM;
-                cap = more;
-                key->members = list;
-            }
-            list[key->n_members++] = (struct owl_key_member){name, at + 1};
+    const struct owl_tree *t = &l->k->tree;
+    for (uint32_t at = map + 1; at < t->nodes[map].next; at = t->nodes[at + 1].next) {
+        owl_str name = owl_tree_text(t, at);
+        if (has_member(l->key, name))
+            continue;
+        if (l->key->n_members == l->cap) {
+            size_t more = l->cap + t->nodes[map].count;
+            l->members = owl_arena_realloc(l->k->arena, l->members, l->cap * sizeof *l->members,
+                                           more * sizeof *l->members);
+            if (!l->members)
+                return -OWL_ENOMEM;
+            l->cap = more;
+            l->key->members = l->members;
         }
+        l->members[l->key->n_members++] = (struct owl_key_member){name, at + 1};
     }
     return 0;
+}
+
+/* What holds only if the schema itself says it, not one of its alternatives. */
+static void learn_own(struct learning *l, owl_str word, uint32_t node)
+{
+    struct owl_key *key = l->key;
+    if (owl_str_is(word, "default"))
+        key->fallback = key->fallback ? key->fallback : node;
+    else if (owl_str_is(word, "x-values"))
+        key->words = key->words ? key->words : node;
+    else if (owl_str_is(word, "x-feature"))
+        key->to_come = true;
+    else if (owl_str_is(word, "required"))
+        key->required = true;
+    else if (owl_str_is(word, "if"))
+        key->variable = true;
+}
+
+/* What the nearest schema that says it decides. */
+static void learn_word(struct learning *l, owl_str word, uint32_t node)
+{
+    const struct owl_tree *t = &l->k->tree;
+    struct owl_key *key = l->key;
+    owl_str text = owl_tree_text(t, node);
+    bool truth = t->nodes[node].kind == OWL_NODE_TRUE;
+    if (owl_str_is(word, "type") || owl_str_is(word, "enum")) {
+        uint8_t types = word.p[0] == 't' ? types_of(t, node) : OWL_KEY__STRING;
+        key->types = key->types ? key->types : types;
+    } else if (owl_str_is(word, "x-type")) {
+        key->types = l->typed ? key->types : type_bit(text);
+        l->typed = true;
+    } else if (owl_str_is(word, "items")) {
+        key->element = key->element ? key->element : node;
+    } else if (owl_str_is(word, "additionalProperties")) {
+        if (!l->entries && t->nodes[node].kind == OWL_NODE_OBJECT)
+            key->entry = node;
+        l->entries = true;
+    } else if (owl_str_is(word, "x-unit")) {
+        key->unit = key->unit ? key->unit : unit_of(text);
+    } else if (owl_str_is(word, "x-secret")) {
+        key->secret = key->secret || truth;
+    } else if (owl_str_is(word, "x-not")) {
+        key->inverted = key->inverted || truth;
+    } else if (owl_str_is(word, "x-key")) {
+        key->ours = key->ours.p ? key->ours : text;
+    }
 }
 
 /* Finds out about a key; what it leads to is found out about later. */
 static int learn(struct owl_keys *k, uint32_t node)
 {
-    struct owl_key *key = owl_arena_zalloc(k->arena, sizeof *key);
-    if (!key || list_members(k, key, node))
-        return -OWL_ENOMEM;
-    key->element = owl_keys__find(k, node, OWL_STR("items"));
-    key->entry = entry_of(k, node);
-    key->fallback = find_itself(k, node, OWL_STR("default"));
-    key->types = types_of(k, node);
-    key->unit = (uint8_t)unit_of(k, node);
-    key->secret = is_true(k, node, OWL_STR("x-secret"));
-    key->to_come = find_itself(k, node, OWL_STR("x-feature")) != 0;
-    key->required = find_itself(k, node, OWL_STR("required")) != 0;
-    key->variable = find_itself(k, node, OWL_STR("if")) != 0;
-    key->inverted = is_true(k, node, OWL_STR("x-not"));
-    key->words = find_itself(k, node, OWL_STR("x-values"));
-    key->ours = owl_keys__text(k, node, OWL_STR("x-key"));
-    k->known[node] = key;
-    return 0;
+    const struct owl_tree *t = &k->tree;
+    struct learning l = {.k = k, .key = owl_arena_zalloc(k->arena, sizeof *l.key)};
+    struct search s = search(k, node);
+    int rc = l.key ? 0 : -OWL_ENOMEM;
+    for (uint32_t schema; rc == 0 && (schema = next_schema(&s));) {
+        uint32_t end = t->nodes[schema].kind == OWL_NODE_OBJECT ? t->nodes[schema].next : 0;
+        for (uint32_t at = schema + 1; rc == 0 && at < end; at = t->nodes[at + 1].next) {
+            owl_str word = owl_tree_text(t, at);
+            bool map = t->nodes[at + 1].kind == OWL_NODE_OBJECT;
+            if (map && owl_str_is(word, "properties"))
+                rc = learn_members(&l, at + 1);
+            learn_word(&l, word, at + 1);
+            if (s.itself)
+                learn_own(&l, word, at + 1);
+        }
+    }
+    k->known[node] = l.key;
+    return rc;
 }
 
 /* Keys that are still to be learned, each once. */
