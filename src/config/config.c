@@ -299,11 +299,19 @@ static bool follows_name(const struct owl_value *v)
            owl_secret__name(before->text);
 }
 
-bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
+/* Whether it, or what it is in, came out of a secret variable. */
+static bool is_hidden(const struct owl_config *c, const struct owl_value *v)
 {
-    for (const struct owl_value *up = v; up && c->n_hidden > 0; up = up->parent)
+    for (const struct owl_value *up = v; up; up = up->parent)
         if (bsearch(&up, c->hidden, c->n_hidden, sizeof *c->hidden, by_address))
             return true;
+    return false;
+}
+
+bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
+{
+    if (c->n_hidden > 0 && is_hidden(c, v))
+        return true;
     if (v->kind >= OWL_NODE_ARRAY || v == c->tree)
         return false;
     for (const struct owl_value *up = v; up != c->tree && up->parent; up = up->parent)

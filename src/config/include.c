@@ -37,14 +37,13 @@ static owl_str folder_of(owl_str path)
 /* ---- patterns --------------------------------------------------------------------------- */
 
 /* A folder as a pattern that matches itself. */
-static int put_literally(struct owl_buf *b, owl_str s)
+static void put_literally(struct owl_buf *b, owl_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         if (strchr("*?[\\", s.p[i]))
             owl_buf_putc(b, '\\');
         owl_buf_putc(b, s.p[i]);
     }
-    return b->rc;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -101,7 +100,7 @@ static int match(struct owl_load *l, struct file *f, const struct owl_value *v)
     struct owl_buf pattern;
     owl_buf_init(&pattern, 64 * 1024);
     if (x.text.p[0] != '/')
-        rc = put_literally(&pattern, folder_of(owl_str_of(f->path)));
+        put_literally(&pattern, folder_of(owl_str_of(f->path)));
     owl_buf_puts(&pattern, x.text);
     owl_buf_putc(&pattern, '\0');
     glob_t g = {0};

@@ -12,6 +12,9 @@
  * belongs to a platform that has keys of its own. */
 #include "config/internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/nearest.h"
 #include "config/units.h"
 
@@ -102,9 +105,8 @@ static int foreign_timeout(struct owl_config *c, struct owl_value *v)
     if (v->kind != OWL_NODE_NUMBER || !owl_str_u64(v->text, UINT32_MAX, &n) || n < 1000)
         return 0;
     owl_buf_init_arena(&b, c->arena, sizeof text);
-    memcpy(text, v->text.p, v->text.n);
-    memcpy(text + v->text.n, "ms", 2);
-    if (!owl_units__read((owl_str){text, v->text.n + 2}, OWL_UNIT__SECONDS, &b))
+    snprintf(text, sizeof text, "%" PRIu64 "ms", n);
+    if (!owl_units__read(owl_str_of(text), OWL_UNIT__SECONDS, &b))
         return b.rc ? -OWL_ENOMEM : 0;
     owl_buf_putc(&b, '\0');
     v->text = (owl_str){b.p, b.n - 1};

@@ -198,7 +198,7 @@ static void missing(struct reading *r, owl_str name)
 
 static void put(struct reading *r, owl_str s)
 {
-    if (r->counts[r->depth])
+    if (s.p && r->counts[r->depth])
         owl_buf_puts(&r->b, s);
 }
 
