@@ -8,7 +8,7 @@
 #include <stdarg.h>
 
 #include "base/alloc.h"
-#include "cli/suggest.h"
+#include "base/nearest.h"
 
 struct reading {
     struct owl_args *args;
@@ -57,25 +57,19 @@ static bool has_letter(void *data, const struct owl_command_option *o)
     return o->letter != '\0' && o->letter == *(const char *)data;
 }
 
-struct typed_option {
-    owl_str name;
-    struct owl_suggestion nearest;
-};
-
-static bool suggest_option(void *data, const struct owl_command_option *o)
+static bool suggest_option(void *nearest, const struct owl_command_option *o)
 {
-    struct typed_option *t = data;
-    owl_suggest(&t->nearest, t->name, o->name);
+    owl_nearest_try(nearest, owl_str_of(o->name));
     return false;
 }
 
 static int unknown_option(struct owl_args *a, owl_str name)
 {
-    struct typed_option t = {.name = name};
-    each_option(a->command, suggest_option, &t);
-    if (t.nearest.best)
+    struct owl_nearest nearest = {.written = name};
+    each_option(a->command, suggest_option, &nearest);
+    if (nearest.best.p)
         return problem(a, "there is no option --%.*s; did you mean --%s?", TYPED(name),
-                       t.nearest.best);
+                       nearest.best.p);
     return problem(a, "there is no option --%.*s", TYPED(name));
 }
 
@@ -90,18 +84,18 @@ static bool is_choice(const struct owl_command_option *o, const char *value)
 static int bad_choice(struct owl_args *a, const struct owl_command_option *o, const char *value)
 {
     char choices[200] = "";
-    struct owl_suggestion nearest = {0};
+    struct owl_nearest nearest = {.written = owl_str_of(value)};
     size_t n = 0;
     for (const char *const *c = o->choices; *c; c++) {
         const char *join = c == o->choices ? "" : c[1] ? ", " : " or ";
         int more = snprintf(choices + n, sizeof choices - n, "%s%s", join, *c);
         n += more > 0 && (size_t)more < sizeof choices - n ? (size_t)more : 0;
-        owl_suggest(&nearest, owl_str_of(value), *c);
+        owl_nearest_try(&nearest, owl_str_of(*c));
     }
     owl_str typed = owl_str_of(value);
-    if (nearest.best)
+    if (nearest.best.p)
         return problem(a, "--%s takes %s, not \"%.*s\"; did you mean %s?", o->name, choices,
-                       TYPED(typed), nearest.best);
+                       TYPED(typed), nearest.best.p);
     return problem(a, "--%s takes %s, not \"%.*s\"", o->name, choices, TYPED(typed));
 }
 
@@ -195,7 +189,7 @@ static int read_letters(struct reading *r, const char *letters)
 static int enter(struct owl_args *a, const char *word)
 {
     owl_str typed = owl_str_of(word);
-    struct owl_suggestion nearest = {0};
+    struct owl_nearest nearest = {.written = typed};
     for (size_t i = 0; owl_commands[i]; i++) {
         const struct owl_command *c = owl_commands[i];
         if (!owl_command_in(c, a->command))
@@ -206,12 +200,12 @@ static int enter(struct owl_args *a, const char *word)
             return 0;
         }
         if (!c->hidden)
-            owl_suggest(&nearest, typed, name);
+            owl_nearest_try(&nearest, owl_str_of(name));
     }
     const char *group = a->command->words, *blank = *group ? " " : "";
-    if (nearest.best)
+    if (nearest.best.p)
         return problem(a, "there is no command \"%s%s%.*s\"; did you mean \"%s%s%s\"?", group,
-                       blank, TYPED(typed), group, blank, nearest.best);
+                       blank, TYPED(typed), group, blank, nearest.best.p);
     return problem(a, "there is no command \"%s%s%.*s\"", group, blank, TYPED(typed));
 }
 

@@ -36,6 +36,16 @@ const struct owl_command owl_command_program = {
         },
 };
 
+const struct owl_command owl_command_mcp_server = {
+    .words = "mcp-server",
+    .summary = "Serve capabilities to MCP clients",
+};
+
+const struct owl_command owl_command_config = {
+    .words = "mcp-server config",
+    .summary = "Check, show and import configurations",
+};
+
 const struct owl_command owl_command_schema = {
     .words = "schema",
     .summary = "Work with JSON Schema",

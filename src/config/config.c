@@ -143,14 +143,15 @@ static int kode_file(struct owl_load *l, const char *dir, bool project)
     return rc;
 }
 
-/* The home of the user is also a project's folder when one works there. */
+/* Our own file stands over those of another program. The home of the user is also a project's
+ * folder when one works there. */
 static int default_files(struct owl_load *l)
 {
-    int rc = own_file(l);
-    if (rc == 0 && l->home)
-        rc = kode_file(l, l->home, false);
     bool same = l->home && strcmp(l->home, l->dir) == 0;
-    return rc || same ? rc : kode_file(l, l->dir, true);
+    int rc = l->home ? kode_file(l, l->home, false) : 0;
+    if (rc == 0 && !same)
+        rc = kode_file(l, l->dir, true);
+    return rc ? rc : own_file(l);
 }
 
 /* ---- loading ---------------------------------------------------------------------------- */
@@ -175,12 +176,13 @@ static int by_address(const void *a, const void *b)
 static int run(struct owl_load *l)
 {
     struct owl_config *c = l->c;
+    bool effective = !l->o->as_written;
     int rc = read_files(l);
-    if (rc == 0)
+    if (rc == 0 && effective)
         rc = owl_environment__apply(l);
-    if (rc == 0)
+    if (rc == 0 && effective)
         rc = owl_settings__apply(l);
-    if (rc == 0)
+    if (rc == 0 && effective)
         rc = owl_settle__tree(l);
     if (c->n_hidden > 0)
         qsort(c->hidden, c->n_hidden, sizeof *c->hidden, by_address);
@@ -188,9 +190,9 @@ static int run(struct owl_load *l)
         rc = owl_judge__tree(c);
     if (rc == 0)
         rc = owl_checks__tree(c);
-    if (rc == 0)
+    if (rc == 0 && effective)
         rc = owl_features__tree(c);
-    return rc ? rc : owl_defaults__fill(c);
+    return rc || !effective ? rc : owl_defaults__fill(c);
 }
 
 /* What the caller leaves out comes from the process. */

@@ -33,6 +33,7 @@ struct owl_config_options {
     const char *dir;        /* where relative names begin */
     const char *home;
     bool trust_project; /* use the project's file whether or not it is trusted */
+    bool as_written;    /* what the files say, in our shape: no variables, settings or defaults */
 };
 
 /* Reads and judges everything. There is always a configuration, whatever is wrong with it: its

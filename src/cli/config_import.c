@@ -1,0 +1,139 @@
+/* cli/config_import.c - owlclaw mcp-server config import: other programs' files in our own shape.
+ * Threads: the main one. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cli/config_load.h"
+
+static const char default_output[] = "mcp-server.yaml";
+
+/* The whole text of the new file. */
+static void put_file(struct owl_buf *b, const struct owl_run *r, const struct owl_config *c)
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_value *root = a ? owl_value_new(a, OWL_NODE_OBJECT, (struct owl_mark){0}) : NULL;
+    struct owl_value *tree = NULL;
+    if (!root || owl_value_copy(a, owl_config_tree(c), &tree)) {
+        b->rc = -OWL_ENOMEM;
+    } else {
+        tree->key = OWL_STR("mcp_server");
+        owl_value_add(root, tree);
+        owl_buf_putz(b, "# Imported from ");
+        for (size_t i = 0; i < r->n_operands; i++)
+            owl_buf_printf(b, "%s%s", i ? ", " : "", r->operands[i]);
+        owl_buf_putc(b, '\n');
+        owl_value_yaml(b, root, NULL, NULL);
+    }
+    owl_arena_free(a);
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, p, n);
+        if (done < 0 && errno != EINTR)
+            return false;
+        if (done > 0) {
+            p += done;
+            n -= (size_t)done;
+        }
+    }
+    return fsync(fd) == 0;
+}
+
+/* A new file, for the user alone: it may hold secrets. */
+static int write_file(struct owl_run *r, const char *path, const struct owl_buf *b)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return owl_run_fail(r, OWL_EXIT_BAD,
+                            "%s is there already and is left as it is; write to another file with "
+                            "--output, and name that one in its \"include\"",
+                            path);
+    if (fd < 0)
+        return owl_run_fail(r, OWL_EXIT_USAGE, "cannot create %s: %s", path, strerror(errno));
+    bool written = write_all(fd, b->p, b->n);
+    int why = errno;
+    if (close(fd) != 0 && written) {
+        written = false;
+        why = errno;
+    }
+    if (written)
+        return OWL_EXIT_OK;
+    unlink(path);
+    return owl_run_fail(r, OWL_EXIT_OUTPUT, "cannot write %s: %s", path, strerror(why));
+}
+
+static int import(struct owl_run *r, const struct owl_config *c)
+{
+    const char *output = owl_run_value(r, "output", 0);
+    bool to_file = output || owl_run_has(r, "write");
+    struct owl_buf b;
+    owl_buf_init(&b, 256 * 1024 * 1024);
+    put_file(&b, r, c);
+    if (b.rc || !to_file)
+        return owl_run_text(r, &b, OWL_EXIT_OK);
+    output = output ? output : default_output;
+    int code = write_file(r, output, &b);
+    owl_buf_done(&b);
+    if (code == OWL_EXIT_OK) {
+        const struct owl_value *servers = owl_config_get(c, "servers");
+        uint32_t n = servers ? servers->count : 0;
+        owl_print_foreign(r->out, OWL_BOLD, owl_str_of(output));
+        owl_print(r->out, OWL_PLAIN, ": written, %u server%s\n", n, n == 1 ? "" : "s");
+    }
+    return code;
+}
+
+static int run(struct owl_run *r)
+{
+    const struct owl_config_options options = {
+        .files = r->operands, .n_files = r->n_operands, .as_written = true};
+    struct owl_config *c;
+    if (owl_config_load(&options, &c) != 0)
+        return owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
+    owl_print_faults(r->err, c);
+    int code = owl_config_faults(c)->errors
+                   ? owl_run_fail(r, OWL_EXIT_BAD, "nothing is imported: mend the faults first")
+                   : import(r, c);
+    owl_config_free(c);
+    return code;
+}
+
+const struct owl_command owl_command_config_import = {
+    .words = "mcp-server config import",
+    .summary = "Import servers of other programs",
+    .description =
+        "Reads the servers of Claude Desktop, Cursor, VS Code, .kode.json, otter and others, and "
+        "prints them as the YAML of mcp-server.yaml. ${VARIABLES} stay as they are written. Of two "
+        "servers with one name, that of the later file counts. The files themselves are never "
+        "changed, nor is a file that is there overwritten.",
+    .arguments =
+        (const struct owl_command_argument[]){
+            {.name = "FILE", .repeated = true, .file = true, .help = "a file of another program"},
+            {0},
+        },
+    .options =
+        (const struct owl_command_option[]){
+            {.name = "write", .help = "write mcp-server.yaml instead of printing"},
+            {.name = "output",
+             .letter = 'o',
+             .value = "FILE",
+             .file = true,
+             .help = "write this file instead of printing"},
+            {0},
+        },
+    .exits =
+        (const struct owl_command_exit[]){
+            {OWL_EXIT_BAD, "a file has faults, or the file to write is there already"},
+            {0, NULL},
+        },
+    .examples =
+        (const struct owl_command_example[]){
+            {"owlclaw mcp-server config import ~/.cursor/mcp.json --write",
+             "Begin with the servers that an editor uses:"},
+            {NULL, NULL},
+        },
+    .run = run,
+};

@@ -1,0 +1,119 @@
+/* cli/trust.c - owlclaw trust: let a project's file name commands.
+ * Threads: the main one. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "cli/command.h"
+#include "cli/file.h"
+#include "config/trust.h"
+
+static const char project_file[] = ".kode.json";
+
+static int fail(struct owl_run *r, int rc, const owl_error *e)
+{
+    return owl_run_fail(r, rc == -OWL_ENOMEM ? OWL_EXIT_INNER : OWL_EXIT_USAGE, "%s", e->message);
+}
+
+static int list(struct owl_run *r, const struct owl_trust *t)
+{
+    struct owl_buf b;
+    owl_error e = {0};
+    owl_buf_init(&b, 16 * 1024 * 1024);
+    int rc = owl_trust_list(t, &b, &e);
+    int code = rc ? fail(r, rc, &e) : OWL_EXIT_OK;
+    if (rc == 0)
+        OWL_IGNORE(fwrite(b.p, 1, b.n, r->out->file)); /* the program looks at its end */
+    owl_buf_done(&b);
+    return code;
+}
+
+static int add(struct owl_run *r, const struct owl_trust *t, const char *path)
+{
+    struct owl_file f = {0};
+    owl_error e = {0};
+    char real[PATH_MAX];
+    int rc = owl_file_read(&f, path, OWL_FILE_MAX, &e);
+    if (rc == 0 && !realpath(path, real))
+        rc = -OWL_EIO;
+    int code;
+    if (rc)
+        code = owl_run_fail(r, OWL_EXIT_USAGE, "%s: %s", path, e.message);
+    else if ((rc = owl_trust_add(t, real, owl_file_text(&f), &e)) != 0)
+        code = fail(r, rc, &e);
+    else
+        code = OWL_EXIT_OK;
+    if (code == OWL_EXIT_OK) {
+        owl_print_foreign(r->out, OWL_BOLD, owl_str_of(real));
+        owl_print(r->out, OWL_PLAIN, " is trusted until it changes\n");
+    }
+    owl_file_done(&f);
+    return code;
+}
+
+static int take_back(struct owl_run *r, const struct owl_trust *t, const char *path)
+{
+    owl_error e = {0};
+    char real[PATH_MAX];
+    if (!realpath(path, real)) /* it may be gone: then it is named as it was */
+        snprintf(real, sizeof real, "%s", path);
+    int rc = owl_trust_remove(t, real, &e);
+    if (rc == -OWL_ENOTFOUND)
+        return owl_run_fail(r, OWL_EXIT_BAD, "%s was not trusted", real);
+    if (rc)
+        return fail(r, rc, &e);
+    owl_print_foreign(r->out, OWL_BOLD, owl_str_of(real));
+    owl_print(r->out, OWL_PLAIN, " is no longer trusted\n");
+    return OWL_EXIT_OK;
+}
+
+static int run(struct owl_run *r)
+{
+    struct owl_arena *a = owl_arena_new(0);
+    const struct owl_trust t = {
+        .state_dir = a ? owl_trust_state_dir(a, getenv("XDG_STATE_HOME"), getenv("HOME")) : NULL};
+    const char *path = r->n_operands ? r->operands[0] : project_file;
+    int code;
+    if (!t.state_dir)
+        code = owl_run_fail(r, OWL_EXIT_USAGE,
+                            "there is no place to remember it: set HOME or XDG_STATE_HOME");
+    else if (owl_run_has(r, "list"))
+        code = list(r, &t);
+    else
+        code = owl_run_has(r, "remove") ? take_back(r, &t, path) : add(r, &t, path);
+    owl_arena_free(a);
+    return code;
+}
+
+const struct owl_command owl_command_trust = {
+    .words = "trust",
+    .summary = "Let the configuration file of a project name commands to run",
+    .description =
+        "A project's .kode.json says which programs are started as servers. What a repository "
+        "brings along must not run before somebody has looked at it, so the file is used only once "
+        "it is trusted, in exactly the form that was looked at: when it changes, it must be "
+        "trusted again. The list is kept in $XDG_STATE_HOME/owlclaw/trust "
+        "(~/.local/state/owlclaw/trust).",
+    .arguments =
+        (const struct owl_command_argument[]){
+            {.name = "FILE", .optional = true, .file = true, .help = "default: ./.kode.json"},
+            {0},
+        },
+    .options =
+        (const struct owl_command_option[]){
+            {.name = "list", .help = "print the files that are trusted, and their digests"},
+            {.name = "remove", .help = "no longer trust the file"},
+            {0},
+        },
+    .exits =
+        (const struct owl_command_exit[]){
+            {OWL_EXIT_BAD, "the file to be removed was not trusted"},
+            {0, NULL},
+        },
+    .examples =
+        (const struct owl_command_example[]){
+            {"owlclaw trust", "Trust the project in this folder, having read its .kode.json:"},
+            {NULL, NULL},
+        },
+    .run = run,
+};

@@ -1,0 +1,110 @@
+/* config/summary.c - a configuration in a few lines.
+ * Threads: pure. */
+#include "config/summary.h"
+
+static void line(struct owl_buf *b, const char *name)
+{
+    owl_buf_printf(b, "  %-12s", name);
+}
+
+static bool is_on(const struct owl_config *c, const char *key)
+{
+    const struct owl_value *v = owl_config_get(c, key);
+    return v && v->kind == OWL_NODE_TRUE;
+}
+
+/* The text of a string or a number; "?" where a broken configuration has none. */
+static owl_str text(const struct owl_config *c, const char *key)
+{
+    const struct owl_value *v = owl_config_get(c, key);
+    return v && v->text.p ? v->text : OWL_STR("?");
+}
+
+static uint32_t count(const struct owl_config *c, const char *key)
+{
+    const struct owl_value *v = owl_config_get(c, key);
+    return v ? v->count : 0;
+}
+
+static void put_http(struct owl_buf *b, const struct owl_config *c)
+{
+    owl_str host = text(c, "http.host");
+    bool v6 = host.n > 0 && memchr(host.p, ':', host.n) != NULL;
+    line(b, "http");
+    owl_buf_putz(b, v6 ? "[" : "");
+    owl_buf_puts(b, host);
+    owl_buf_putz(b, v6 ? "]:" : ":");
+    owl_buf_puts(b, text(c, "http.port"));
+    owl_buf_putz(b, is_on(c, "http.tls.enabled") ? ", TLS" : ", no TLS");
+    if (is_on(c, "http.tls.enabled") && is_on(c, "http.tls.verify_client"))
+        owl_buf_putz(b, " with client certificates");
+    uint32_t origins = is_on(c, "http.cors.enabled") ? count(c, "http.cors.allowed_origins") : 0;
+    if (origins > 0)
+        owl_buf_printf(b, ", CORS for %u origin%s", origins, origins == 1 ? "" : "s");
+    owl_buf_putc(b, '\n');
+}
+
+enum { NAMES = 6 }; /* of servers, before it is "…" */
+
+static void put_servers(struct owl_buf *b, const struct owl_config *c)
+{
+    const struct owl_value *servers = owl_config_get(c, "servers");
+    uint32_t off = 0, shown = 0;
+    if (!servers || servers->count == 0)
+        return;
+    for (const struct owl_value *s = servers->first; s; s = s->next) {
+        const struct owl_value *enabled = owl_value_get(s, OWL_STR("enabled"));
+        off += enabled && enabled->kind == OWL_NODE_FALSE;
+    }
+    line(b, "servers");
+    owl_buf_printf(b, "%u", servers->count);
+    if (off > 0)
+        owl_buf_printf(b, ", %u of them off", off);
+    for (const struct owl_value *s = servers->first; s && shown <= NAMES; s = s->next, shown++) {
+        owl_buf_putz(b, shown == 0 ? ": " : ", ");
+        owl_buf_puts(b, shown < NAMES ? s->key : OWL_STR("…"));
+    }
+    owl_buf_putc(b, '\n');
+}
+
+static void put_governance(struct owl_buf *b, const struct owl_config *c)
+{
+    line(b, "governance");
+    if (!is_on(c, "governance.enabled")) {
+        owl_buf_putz(b, "off\n");
+        return;
+    }
+    owl_buf_puts(b, text(c, "governance.default_quota.max_calls_per_minute"));
+    owl_buf_putz(b, " calls a minute, ");
+    owl_buf_puts(b, text(c, "governance.default_quota.max_calls_per_day"));
+    owl_buf_putz(b, " a day, ");
+    owl_buf_puts(b, text(c, "governance.default_quota.monthly_budget"));
+    owl_buf_putc(b, ' ');
+    owl_buf_puts(b, text(c, "governance.currency"));
+    owl_buf_putz(b, " a month for each client\n");
+}
+
+void owl_config_summary(struct owl_buf *b, const struct owl_config *c)
+{
+    owl_str transport = text(c, "transport");
+    line(b, "transport");
+    owl_buf_puts(b, transport);
+    owl_buf_putc(b, '\n');
+    if (owl_str_is(transport, "http"))
+        put_http(b, c);
+    put_servers(b, c);
+    line(b, "tools");
+    owl_buf_puts(b, text(c, "tools.default_timeout_seconds"));
+    owl_buf_putz(b, " s for a call at most\n");
+    line(b, "skills");
+    owl_buf_puts(b, text(c, "resources.skills_dir"));
+    owl_buf_putc(b, '\n');
+    put_governance(b, c);
+    line(b, "logging");
+    owl_buf_puts(b, text(c, "logging.level"));
+    owl_buf_putz(b, " as ");
+    owl_buf_puts(b, text(c, "logging.format"));
+    owl_buf_putz(b, " to ");
+    owl_buf_puts(b, text(c, "logging.output"));
+    owl_buf_putc(b, '\n');
+}
