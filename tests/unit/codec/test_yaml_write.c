@@ -1,6 +1,8 @@
 /* Unit tests of codec/yaml_write.c: what is written is read back. */
 #include "support/test.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "codec/value.h"
 
