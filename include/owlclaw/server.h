@@ -130,6 +130,8 @@ enum {
     OWL_TASK_ONLY = 1u << 3,  /* … and not for others */
     OWL_TASK_LATER = 1u << 4, /* … only when the handler says owl_call_become_task(), unless the
                                * client decides that itself (2025-11-25) */
+    OWL_FOREIGN = 1u << 5,    /* tools only: another server's, whose results are passed on. One that
+                               * does not fit output_schema is a warning in the log, no failure */
     OWL_CACHEABLE = 1u << 8   /* own methods only: modern results carry ttlMs and cacheScope */
 };
 
@@ -141,7 +143,7 @@ typedef struct owl_tool {
                                * handler reads fits it */
     owl_handler_fn handler;   /* required */
     void *data;               /* for the handler */
-    unsigned flags;           /* OWL_INLINE, OWL_PARKED, OWL_TASK… */
+    unsigned flags;           /* OWL_INLINE, OWL_PARKED, OWL_TASK…, OWL_FOREIGN */
     unsigned timeout_ms;      /* longest call of this tool; default: the server's */
     /* Called when the tool and its last call are gone, on any thread; not if adding it failed. */
     void (*free_data)(void *);

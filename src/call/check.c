@@ -132,11 +132,16 @@ enum owl_verdict owl_check_arguments(struct owl_call *c)
 
 /* ---- results ---- */
 
-/* The client cannot correct it: the details are for those who run the tool. */
+/* The client cannot correct it: the details are for those who run the tool. What another server
+ * gives is passed on: its clients have lived with it so far. */
 static void blame(struct owl_call *c, const char *what, owl_str words)
 {
-    OWL_LOG(c->host->log, OWL_LEVEL_ERROR, "call", "%.*s has %s: trace_id=%s %.*s", (int)c->name.n,
-            c->name.p, what, owl_call_trace_id(c), (int)words.n, words.p);
+    bool foreign = c->handler_flags & OWL_FOREIGN;
+    OWL_LOG(c->host->log, foreign ? OWL_LEVEL_WARNING : OWL_LEVEL_ERROR, "call",
+            "%.*s has %s: trace_id=%s %.*s", (int)c->name.n, c->name.p, what, owl_call_trace_id(c),
+            (int)words.n, words.p);
+    if (foreign)
+        return;
     owl_call_set_failure(c, OWL_ETOOL,
                          "the tool %.*s is at fault, not the arguments: it has %s. Calling it "
                          "again will hardly help; tell who runs it",

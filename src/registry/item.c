@@ -338,7 +338,8 @@ int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reter
     d.item.free_data = def.free_data;
     d.item.timeout_ms = def.timeout_ms;
     d.item.flags = def.flags;
-    check_flags(&d, OWL_INLINE | OWL_PARKED | OWL_TASK | OWL_TASK_ONLY | OWL_TASK_LATER);
+    check_flags(&d,
+                OWL_INLINE | OWL_PARKED | OWL_TASK | OWL_TASK_ONLY | OWL_TASK_LATER | OWL_FOREIGN);
     put_task_support(&d);
     return draft_end(&d, ret);
 }

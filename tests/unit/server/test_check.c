@@ -358,7 +358,7 @@ static void to_log(void *data, owl_level level, const char *line)
     (void)data;
     pthread_mutex_lock(&log_lock);
     size_t n = strlen(log_text);
-    if (level >= OWL_LEVEL_ERROR && n + strlen(line) + 2 < sizeof log_text)
+    if (level >= OWL_LEVEL_WARNING && n + strlen(line) + 2 < sizeof log_text)
         sprintf(log_text + n, "%s\n", line);
     pthread_mutex_unlock(&log_lock);
 }
@@ -424,6 +424,22 @@ TEST(a_result_that_breaks_the_tools_own_schema_is_a_fault_of_the_tool, "mcp:S22"
         owl_json_doc_free(m);
         server_end(s);
     }
+}
+
+TEST(what_another_servers_tool_gives_is_passed_on_with_a_warning, "")
+{
+    owl_server *s = giving_server(give, OWL_FOREIGN);
+    server_start(s);
+    for (size_t i = 0; i < OWL_COUNT(given); i++) {
+        msg *m = call_at(s, MODERN, given[i].name, "");
+        if (!at(m, "result/content"))
+            fail_msg("%s: %s", given[i].name, json_at(m, ""));
+        if (given[i].how == STRUCTURED)
+            assert_non_null(at(m, "result/structuredContent"));
+        assert_int_equal(logged(given[i].log ? given[i].log : ""), given[i].log != NULL);
+        owl_json_doc_free(m);
+    }
+    server_end(s);
 }
 
 static int fail_or_replace(owl_call *c, void *data)
