@@ -120,7 +120,7 @@ owl_text__run(struct owl_text__window *w, const char *p, const char *end, bool p
         size_t i = (size_t)(p - w->at);
         if (OWL_LIKELY(i < 64 && w->marks >> i))
             return p + (size_t)__builtin_ctzll(w->marks >> i);
-        if (end - w->at <= 64)
+        if (end - w->at <= 64 || p == end)
             break; /* a short text, or the end of a long one */
         w->at = end - p < 64 ? end - 64 : p;
         w->marks = owl_text__marks16(w->at, proved) | owl_text__marks16(w->at + 16, proved) << 16 |

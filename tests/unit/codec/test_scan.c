@@ -166,6 +166,22 @@ TEST(every_byte_of_a_string_is_seen_wherever_it_stands, "")
     }
 }
 
+/* Every text that is cut short is refused, however it was looked at: blanks, words, strings. */
+TEST(a_text_that_ends_too_early_is_refused_at_any_length, "")
+{
+    char text[300];
+    for (size_t blanks = 0; blanks < 200; blanks++) {
+        static const char *const ends[] = {"{\"",       "[\"", "{\"a",     "[\"\\",
+                                           "{\"a\":\"", "\"",  "[\"x\",\""};
+        for (size_t i = 0; i < OWL_COUNT(ends); i++) {
+            int n = snprintf(text, sizeof text, "%*s%s", (int)blanks, "", ends[i]);
+            assert_int_equal(scan((owl_str){text, (size_t)n}), -OWL_EPARSE);
+        }
+        int n = snprintf(text, sizeof text, "[\"%0*d\",\"", (int)blanks + 1, 0);
+        assert_int_equal(scan((owl_str){text, (size_t)n}), -OWL_EPARSE);
+    }
+}
+
 TEST(depth_is_bounded, "")
 {
     char text[600];
