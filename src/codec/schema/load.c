@@ -105,12 +105,6 @@ int owl_compiler__regex(struct owl_compiler *c, const struct owl_doc *d, uint32_
 
 /* ---- dialects ------------------------------------------------------------------------------- */
 
-static owl_str without_fragment(owl_str uri)
-{
-    const char *hash = uri.n ? memchr(uri.p, '#', uri.n) : NULL;
-    return hash ? (owl_str){uri.p, (size_t)(hash - uri.p)} : uri;
-}
-
 static bool well_known(owl_str uri, struct owl_dialect *ret)
 {
     static const struct {
@@ -198,7 +192,7 @@ static int custom_dialect(struct owl_compiler *c, owl_str uri, struct owl_dialec
     uint32_t schema = owl_tree_get(&t, 0, OWL_STR("$schema"));
     uint32_t map = owl_tree_get(&t, 0, OWL_STR("$vocabulary"));
     *ret = (struct owl_dialect){c->options->draft, OWL_VOC_ALL};
-    if (schema && !well_known(without_fragment(owl_tree_text(&t, schema)), ret))
+    if (schema && !well_known(owl_uri__without_fragment(owl_tree_text(&t, schema)), ret))
         rc = owl_fail(c->reterr, OWL_EINVAL,
                       "the metaschema \"%.*s\" is not written in a known dialect",
                       (int)(uri.n < 100 ? uri.n : 100), uri.p);
@@ -285,7 +279,7 @@ static int read_dialect(struct owl_compiler *c, struct owl_doc *d, uint32_t node
     int rc = string_member(c, d, node, "$schema", &schema);
     if (rc || !schema.p)
         return rc;
-    schema = without_fragment(schema);
+    schema = owl_uri__without_fragment(schema);
     return well_known(schema, &r->dialect) ? 0 : custom_dialect(c, schema, &r->dialect);
 }
 
@@ -302,7 +296,7 @@ static int read_id(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
     int rc = string_member(c, d, node, "$id", &id);
     if (rc || !id.p)
         return rc;
-    owl_str bare = without_fragment(id);
+    owl_str bare = owl_uri__without_fragment(id);
     owl_str fragment = {id.p + bare.n + 1, id.n > bare.n ? id.n - bare.n - 1 : 0};
     if (bare.n > 0) {
         owl_str uri = owl_uri__resolve(c->a, (*r)->uri, bare);
@@ -526,7 +520,7 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
     owl_str uri = text.p ? owl_uri__resolve(c->a, from->uri, text) : text;
     if (!uri.p)
         return owl_compiler__no_memory(c);
-    owl_str bare = without_fragment(uri);
+    owl_str bare = owl_uri__without_fragment(uri);
     owl_str fragment = {uri.p + bare.n + 1, uri.n > bare.n ? uri.n - bare.n - 1 : 0};
     struct owl_resource *r = NULL;
     int rc = find_document(c, bare, &r);

@@ -347,5 +347,6 @@ bool owl_idna__label(owl_str punycode);
 /* RFC 3986, 5.2: @p ref against @p base, in @p a; {NULL,0} without memory. */
 owl_str owl_uri__resolve(struct owl_arena *a, owl_str base, owl_str ref);
 bool owl_uri__absolute(owl_str uri);
+owl_str owl_uri__without_fragment(owl_str uri);
 
 #endif

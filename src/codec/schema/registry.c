@@ -39,12 +39,6 @@ void owl_schema_registry_free(struct owl_schema_registry *r)
     owl_arena_free(r->arena);
 }
 
-static owl_str without_fragment(owl_str uri)
-{
-    const char *hash = uri.p && uri.n ? memchr(uri.p, '#', uri.n) : NULL;
-    return hash ? (owl_str){uri.p, (size_t)(hash - uri.p)} : uri;
-}
-
 static int put(struct owl_schema_registry *r, owl_str uri, struct document *d, owl_error *reterr)
 {
     char *key = owl_arena_dup(r->arena, uri);
@@ -71,7 +65,7 @@ static int id_of(struct owl_arena *a, owl_str text, owl_str *ret)
     if (id && t.nodes[id].kind == OWL_NODE_STRING) {
         *ret = owl_tree_decode(&t, id, a);
         rc = ret->p ? 0 : -OWL_ENOMEM;
-        *ret = without_fragment(*ret);
+        *ret = owl_uri__without_fragment(*ret);
         if (!owl_uri__absolute(*ret))
             *ret = (owl_str){NULL, 0};
     }
@@ -92,7 +86,7 @@ int owl_schema_registry_add(struct owl_schema_registry *r, owl_str uri, owl_str 
     if (rc)
         return owl_fail(reterr, -rc, NULL);
     d->text = (owl_str){copy, text.n};
-    uri = without_fragment(uri);
+    uri = owl_uri__without_fragment(uri);
     if (uri.n > 0 && !owl_uri__absolute(uri))
         return owl_fail(reterr, OWL_EINVAL, "the URI of a schema document must be absolute");
     if (uri.n == 0 && id.n == 0)

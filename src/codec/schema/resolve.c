@@ -58,6 +58,12 @@ static struct uri split(owl_str s)
     return u;
 }
 
+owl_str owl_uri__without_fragment(owl_str uri)
+{
+    const char *hash = uri.n ? memchr(uri.p, '#', uri.n) : NULL;
+    return hash ? (owl_str){uri.p, (size_t)(hash - uri.p)} : uri;
+}
+
 bool owl_uri__absolute(owl_str uri)
 {
     return split(uri).scheme.p != NULL;
