@@ -1,7 +1,7 @@
-/* codec/schema/explain.c - faults in words.
+/* codec/schema/explain.c - what a value misses, in words.
  * Threads: that of the caller.
  *
- * The machine that judges also explains: with a report it does not stop at the first fault, and so
+ * The machine that judges also explains: with a report it does not stop at the first miss, and so
  * cannot disagree with the verdict. */
 #include "codec/schema/run.h"
 
@@ -13,10 +13,10 @@ enum { CUT = 200 }; /* longest piece of JSON that is told */
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-void owl_report__add(struct owl_report *r, const struct owl_fault *f)
+void owl_report__add(struct owl_report *r, const struct owl_miss *miss)
 {
     if (r->n < OWL_SCHEMA_VIOLATIONS)
-        r->faults[r->n++] = *f;
+        r->misses[r->n++] = *miss;
     else
         r->left_out++;
 }
@@ -28,14 +28,14 @@ void owl_report__forget(struct owl_report *r, uint32_t mark)
         r->left_out = 0; /* whatever was left out came after the mark */
 }
 
-/* How far a fault shows its branch to be off: another type is another thing altogether, another
+/* How far a miss shows its branch to be off: another type is another thing altogether, another
  * constant probably tells branches apart. */
-static uint64_t weight(const struct owl_fault *f, uint32_t node)
+static uint64_t weight(const struct owl_miss *miss, uint32_t node)
 {
-    switch (f->op->code) {
-    case OWL_OP_TYPE: return f->node == node ? 10000 : 20;
+    switch (miss->op->code) {
+    case OWL_OP_TYPE: return miss->node == node ? 10000 : 20;
     case OWL_OP_CONST:
-    case OWL_OP_ENUM: return f->node == node ? 1000 : 200;
+    case OWL_OP_ENUM: return miss->node == node ? 1000 : 200;
     default: return 10;
     }
 }
@@ -45,10 +45,10 @@ void owl_report__branch(struct owl_report *r, struct owl_frame *f)
     uint32_t from = f->mark + f->best;
     uint64_t score = r->left_out ? 1000000 : 1;
     for (uint32_t i = from; i < r->n; i++)
-        score += weight(&r->faults[i], f->node);
+        score += weight(&r->misses[i], f->node);
     if (f->score == 0 || score < f->score) {
         uint32_t n = r->n - from;
-        memmove(&r->faults[f->mark], &r->faults[from], n * sizeof r->faults[0]);
+        memmove(&r->misses[f->mark], &r->misses[from], n * sizeof r->misses[0]);
         f->score = score;
         f->best = n;
     }
@@ -121,23 +121,23 @@ static uint32_t parent_of(const struct owl_tree *t, uint32_t node)
 }
 
 /* The keyword whose value the schema false is, e.g. additionalProperties. */
-static owl_str keyword_of_false(const struct owl_fault *f)
+static owl_str keyword_of_false(const struct owl_miss *miss)
 {
-    const struct owl_tree *t = &f->unit->resource->doc->tree;
-    uint32_t node = f->unit->node;
+    const struct owl_tree *t = &miss->unit->resource->doc->tree;
+    uint32_t node = miss->unit->node;
     uint32_t parent = node ? parent_of(t, node) : 0;
     if (node && t->nodes[parent].kind == OWL_NODE_OBJECT)
         return owl_tree_text(t, node - 1);
     return OWL_STR("false");
 }
 
-static owl_str keyword_of(const struct owl_fault *f)
+static owl_str keyword_of(const struct owl_miss *miss)
 {
-    if (f->op->code != OWL_OP_NEVER)
-        return owl_str_of(owl_keywords[f->keyword].name);
+    if (miss->op->code != OWL_OP_NEVER)
+        return owl_str_of(owl_keywords[miss->keyword].name);
     static const char *const telling[] = {"additionalProperties", "unevaluatedProperties",
                                           "additionalItems", "unevaluatedItems", "items"};
-    owl_str keyword = keyword_of_false(f);
+    owl_str keyword = keyword_of_false(miss);
     for (size_t i = 0; i < OWL_COUNT(telling); i++) {
         if (owl_str_is(keyword, telling[i]))
             return keyword;
@@ -147,67 +147,67 @@ static owl_str keyword_of(const struct owl_fault *f)
 
 /* ---- sentences ------------------------------------------------------------------------------ */
 
-static void put_found(struct telling *x, const struct owl_fault *f)
+static void put_found(struct telling *x, const struct owl_miss *miss)
 {
     owl_buf_putz(&x->b, ", but is ");
-    put_cut(&x->b, json_of(x->t, f->node));
+    put_cut(&x->b, json_of(x->t, miss->node));
 }
 
-static void tell_type(struct telling *x, const struct owl_fault *f)
+static void tell_type(struct telling *x, const struct owl_miss *miss)
 {
-    const struct owl_tree *t = &f->unit->resource->doc->tree;
-    uint32_t n = 0, count = t->nodes[f->at].count;
+    const struct owl_tree *t = &miss->unit->resource->doc->tree;
+    uint32_t n = 0, count = t->nodes[miss->at].count;
     owl_buf_putz(&x->b, " must be of type ");
-    if (t->nodes[f->at].kind == OWL_NODE_STRING)
-        owl_buf_puts(&x->b, owl_tree_text(t, f->at));
-    for (uint32_t e = f->at + 1; n < count; e = t->nodes[e].next, n++) {
+    if (t->nodes[miss->at].kind == OWL_NODE_STRING)
+        owl_buf_puts(&x->b, owl_tree_text(t, miss->at));
+    for (uint32_t e = miss->at + 1; n < count; e = t->nodes[e].next, n++) {
         if (n > 0)
             owl_buf_putz(&x->b, n + 1 == count ? " or " : ", ");
         owl_buf_puts(&x->b, owl_tree_text(t, e));
     }
-    owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, f->node));
-    if (x->t->nodes[f->node].kind < OWL_NODE_ARRAY) {
+    owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, miss->node));
+    if (x->t->nodes[miss->node].kind < OWL_NODE_ARRAY) {
         owl_buf_putz(&x->b, ": ");
-        put_cut(&x->b, json_of(x->t, f->node));
+        put_cut(&x->b, json_of(x->t, miss->node));
     }
 }
 
-static void tell_value(struct telling *x, const struct owl_fault *f, const char *what)
+static void tell_value(struct telling *x, const struct owl_miss *miss, const char *what)
 {
     owl_buf_printf(&x->b, " must %s ", what);
-    put_cut(&x->b, json_of(&f->unit->resource->doc->tree, f->at));
-    put_found(x, f);
+    put_cut(&x->b, json_of(&miss->unit->resource->doc->tree, miss->at));
+    put_found(x, miss);
 }
 
-static void tell_compare(struct telling *x, const struct owl_fault *f)
+static void tell_compare(struct telling *x, const struct owl_miss *miss)
 {
-    switch (f->keyword) {
-    case OWL_KW_MAXIMUM: tell_value(x, f, "be at most"); break;
-    case OWL_KW_EXCLUSIVE_MAXIMUM: tell_value(x, f, "be less than"); break;
-    case OWL_KW_MINIMUM: tell_value(x, f, "be at least"); break;
-    default: tell_value(x, f, "be greater than"); break;
+    switch (miss->keyword) {
+    case OWL_KW_MAXIMUM: tell_value(x, miss, "be at most"); break;
+    case OWL_KW_EXCLUSIVE_MAXIMUM: tell_value(x, miss, "be less than"); break;
+    case OWL_KW_MINIMUM: tell_value(x, miss, "be at least"); break;
+    default: tell_value(x, miss, "be greater than"); break;
     }
 }
 
-static void tell_size(struct telling *x, const struct owl_fault *f)
+static void tell_size(struct telling *x, const struct owl_miss *miss)
 {
-    bool most = f->keyword == OWL_KW_MAX_LENGTH || f->keyword == OWL_KW_MAX_ITEMS ||
-                f->keyword == OWL_KW_MAX_PROPERTIES;
-    const char *what = f->op->code == OWL_OP_LENGTH    ? "characters"
-                       : f->op->kinds & OWL_KIND_ARRAY ? "items"
-                                                       : "properties";
+    bool most = miss->keyword == OWL_KW_MAX_LENGTH || miss->keyword == OWL_KW_MAX_ITEMS ||
+                miss->keyword == OWL_KW_MAX_PROPERTIES;
+    const char *what = miss->op->code == OWL_OP_LENGTH    ? "characters"
+                       : miss->op->kinds & OWL_KIND_ARRAY ? "items"
+                                                          : "properties";
     owl_buf_printf(&x->b, " must have at %s %llu %s", most ? "most" : "least",
-                   (unsigned long long)f->op->u.limit, what);
-    if (f->op->code == OWL_OP_LENGTH)
-        put_found(x, f);
+                   (unsigned long long)miss->op->u.limit, what);
+    if (miss->op->code == OWL_OP_LENGTH)
+        put_found(x, miss);
     else
-        owl_buf_printf(&x->b, ", but has %u", x->t->nodes[f->node].count);
+        owl_buf_printf(&x->b, ", but has %u", x->t->nodes[miss->node].count);
 }
 
-static void tell_dependency(struct telling *x, const struct owl_fault *f)
+static void tell_dependency(struct telling *x, const struct owl_miss *miss)
 {
-    const struct owl_dependency *d = &f->op->u.dependencies[f->extra >> 16];
-    uint32_t i = f->extra & 0xffff;
+    const struct owl_dependency *d = &miss->op->u.dependencies[miss->extra >> 16];
+    uint32_t i = miss->extra & 0xffff;
     owl_buf_putz(&x->b, " has \"");
     put_cut(&x->b, d->name);
     owl_buf_putz(&x->b, "\", which needs \"");
@@ -217,10 +217,10 @@ static void tell_dependency(struct telling *x, const struct owl_fault *f)
 }
 
 /* The names that "properties" allows beside the schema false. */
-static void put_allowed(struct telling *x, const struct owl_fault *f)
+static void put_allowed(struct telling *x, const struct owl_miss *miss)
 {
-    const struct owl_tree *t = &f->unit->resource->doc->tree;
-    uint32_t map = owl_tree_get(t, parent_of(t, f->unit->node), OWL_STR("properties"));
+    const struct owl_tree *t = &miss->unit->resource->doc->tree;
+    uint32_t map = owl_tree_get(t, parent_of(t, miss->unit->node), OWL_STR("properties"));
     uint32_t n = 0;
     if (!map || t->nodes[map].kind != OWL_NODE_OBJECT)
         return;
@@ -232,13 +232,13 @@ static void put_allowed(struct telling *x, const struct owl_fault *f)
         owl_buf_putz(&x->b, ", …");
 }
 
-static void tell_never(struct telling *x, const struct owl_fault *f)
+static void tell_never(struct telling *x, const struct owl_miss *miss)
 {
-    owl_str keyword = keyword_of(f);
+    owl_str keyword = keyword_of(miss);
     if (owl_str_is(keyword, "additionalProperties") ||
         owl_str_is(keyword, "unevaluatedProperties")) {
         owl_buf_putz(&x->b, " is not allowed: no such property is known");
-        put_allowed(x, f);
+        put_allowed(x, miss);
     } else if (owl_str_is(keyword, "false")) {
         owl_buf_putz(&x->b, " is not allowed: no value is valid here");
     } else {
@@ -246,75 +246,75 @@ static void tell_never(struct telling *x, const struct owl_fault *f)
     }
 }
 
-static void tell_combined(struct telling *x, const struct owl_fault *f)
+static void tell_combined(struct telling *x, const struct owl_miss *miss)
 {
-    if (f->op->code == OWL_OP_NOT)
+    if (miss->op->code == OWL_OP_NOT)
         owl_buf_putz(&x->b, " must not fit the schema of \"not\", but does");
-    else if (f->extra > 1)
-        owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u", f->op->n,
-                       f->extra);
+    else if (miss->extra > 1)
+        owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u", miss->op->n,
+                       miss->extra);
     else
         owl_buf_printf(&x->b, " fits none of %u alternatives; the nearest is told before",
-                       f->op->n);
+                       miss->op->n);
 }
 
-static void tell_contains(struct telling *x, const struct owl_fault *f)
+static void tell_contains(struct telling *x, const struct owl_miss *miss)
 {
-    const struct owl_contains *c = f->op->u.contains;
-    if (f->extra < c->min)
+    const struct owl_contains *c = miss->op->u.contains;
+    if (miss->extra < c->min)
         owl_buf_printf(&x->b, " must have at least %llu items that fit \"contains\", but has %u",
-                       (unsigned long long)c->min, f->extra);
+                       (unsigned long long)c->min, miss->extra);
     else
         owl_buf_printf(&x->b, " must have at most %llu items that fit \"contains\", but has %u",
-                       (unsigned long long)c->max, f->extra);
+                       (unsigned long long)c->max, miss->extra);
 }
 
-static void tell(struct telling *x, const struct owl_fault *f)
+static void tell(struct telling *x, const struct owl_miss *miss)
 {
-    switch (f->op->code) {
-    case OWL_OP_NEVER: tell_never(x, f); break;
-    case OWL_OP_TYPE: tell_type(x, f); break;
-    case OWL_OP_CONST: tell_value(x, f, "be"); break;
-    case OWL_OP_ENUM: tell_value(x, f, "be one of"); break;
-    case OWL_OP_MULTIPLE: tell_value(x, f, "be a multiple of"); break;
-    case OWL_OP_COMPARE: tell_compare(x, f); break;
+    switch (miss->op->code) {
+    case OWL_OP_NEVER: tell_never(x, miss); break;
+    case OWL_OP_TYPE: tell_type(x, miss); break;
+    case OWL_OP_CONST: tell_value(x, miss, "be"); break;
+    case OWL_OP_ENUM: tell_value(x, miss, "be one of"); break;
+    case OWL_OP_MULTIPLE: tell_value(x, miss, "be a multiple of"); break;
+    case OWL_OP_COMPARE: tell_compare(x, miss); break;
     case OWL_OP_LENGTH:
-    case OWL_OP_COUNT: tell_size(x, f); break;
-    case OWL_OP_PATTERN: tell_value(x, f, "match the pattern"); break;
-    case OWL_OP_FORMAT: tell_value(x, f, "have the format"); break;
+    case OWL_OP_COUNT: tell_size(x, miss); break;
+    case OWL_OP_PATTERN: tell_value(x, miss, "match the pattern"); break;
+    case OWL_OP_FORMAT: tell_value(x, miss, "have the format"); break;
     case OWL_OP_UNIQUE: owl_buf_putz(&x->b, " must not have equal items, but has"); break;
     case OWL_OP_MEMBERS:
         owl_buf_putz(&x->b, " lacks the required property \"");
-        put_cut(&x->b, f->op->u.members->needed[f->extra]);
+        put_cut(&x->b, miss->op->u.members->needed[miss->extra]);
         owl_buf_putc(&x->b, '"');
         break;
     case OWL_OP_DEPENDENT:
-    case OWL_OP_DEPENDENT_REQUIRED: tell_dependency(x, f); break;
-    case OWL_OP_CONTAINS: tell_contains(x, f); break;
-    default: tell_combined(x, f); break;
+    case OWL_OP_DEPENDENT_REQUIRED: tell_dependency(x, miss); break;
+    case OWL_OP_CONTAINS: tell_contains(x, miss); break;
+    default: tell_combined(x, miss); break;
     }
 }
 
 /* ---- violations ----------------------------------------------------------------------------- */
 
-static void violation(struct telling *x, const struct owl_fault *f, struct owl_violation *v)
+static void violation(struct telling *x, const struct owl_miss *miss, struct owl_violation *v)
 {
-    const struct owl_doc *d = f->unit->resource->doc;
-    owl_tree__pointer(x->t, f->node, &x->b);
+    const struct owl_doc *d = miss->unit->resource->doc;
+    owl_tree__pointer(x->t, miss->node, &x->b);
     v->instance = take(x);
     owl_buf_puts(&x->b, d->uri);
     owl_buf_putc(&x->b, '#');
-    owl_tree__pointer(&d->tree, f->at, &x->b);
+    owl_tree__pointer(&d->tree, miss->at, &x->b);
     v->schema = take(x);
-    v->keyword = copied(x, keyword_of(f));
-    v->expected = copied(x, json_of(&d->tree, f->at));
-    v->found = copied(x, json_of(x->t, f->node));
-    v->at = (size_t)(json_of(x->t, f->node).p - x->t->text);
+    v->keyword = copied(x, keyword_of(miss));
+    v->expected = copied(x, json_of(&d->tree, miss->at));
+    v->found = copied(x, json_of(x->t, miss->node));
+    v->at = (size_t)(json_of(x->t, miss->node).p - x->t->text);
     if (v->instance.n > 0)
         put_cut(&x->b, v->instance);
     else
         owl_buf_putz(&x->b, "the value");
-    tell(x, f);
+    tell(x, miss);
     v->sentence = take(x);
 }
 
@@ -327,7 +327,7 @@ static int put_into_words(struct owl_report *r, const struct owl_tree *t, struct
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     owl_buf_init(&x.b, 1024 * 1024);
     for (uint32_t i = 0; i < r->n && x.b.rc == 0; i++)
-        violation(&x, &r->faults[i], &list[i]);
+        violation(&x, &r->misses[i], &list[i]);
     int rc = x.b.rc;
     owl_buf_done(&x.b);
     if (rc == 0)

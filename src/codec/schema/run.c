@@ -189,10 +189,10 @@ static bool good_enough(struct owl_machine *m, struct owl_frame *f)
     return m->verdict || m->report;
 }
 
-static void fault(struct owl_machine *m, const struct owl_frame *f, const struct owl_op *op,
-                  uint32_t extra)
+static void miss(struct owl_machine *m, const struct owl_frame *f, const struct owl_op *op,
+                 uint32_t extra)
 {
-    const struct owl_fault v = {f->unit, op, f->node, op->keyword, op->at, extra};
+    const struct owl_miss v = {f->unit, op, f->node, op->keyword, op->at, extra};
     if (m->report)
         owl_report__add(m->report, &v);
 }
@@ -239,7 +239,7 @@ static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct
         forget(m, f);
         return PASS;
     }
-    fault(m, f, op, 0);
+    miss(m, f, op, 0);
     return FAIL;
 }
 
@@ -262,7 +262,7 @@ static enum flow one_of(struct owl_machine *m, struct owl_frame *f, const struct
         forget(m, f);
     if (f->hits == 1)
         return PASS;
-    fault(m, f, op, (uint32_t)f->hits);
+    miss(m, f, op, (uint32_t)f->hits);
     return FAIL;
 }
 
@@ -274,7 +274,7 @@ static enum flow negation(struct owl_machine *m, struct owl_frame *f, const stru
     forget(m, f);
     if (!m->verdict)
         return PASS;
-    fault(m, f, op, 0);
+    miss(m, f, op, 0);
     return FAIL;
 }
 
@@ -324,7 +324,7 @@ static enum flow dependent(struct owl_machine *m, struct owl_frame *f, const str
             if (owl_tree_get(m->t, f->node, d->needs[j]))
                 continue;
             m->verdict = false;
-            fault(m, f, op, f->at << 16 | (j & 0xffff));
+            miss(m, f, op, f->at << 16 | (j & 0xffff));
         }
     }
 }
@@ -451,7 +451,7 @@ static void report_missing(struct owl_machine *m, const struct owl_frame *f,
     for (uint32_t i = 0; m->report && i < x->n_needed; i++) {
         if (!owl_machine__spend(m, m->t->nodes[f->node].count))
             return;
-        const struct owl_fault v = {f->unit, op, f->node, OWL_KW_REQUIRED, x->required_at, i};
+        const struct owl_miss v = {f->unit, op, f->node, OWL_KW_REQUIRED, x->required_at, i};
         if (!owl_tree_get(m->t, f->node, x->needed[i]))
             owl_report__add(m->report, &v);
     }
@@ -562,7 +562,7 @@ static enum flow contains(struct owl_machine *m, struct owl_frame *f, const stru
     }
     if (f->hits >= x->min && f->hits <= x->max)
         return PASS;
-    fault(m, f, op, (uint32_t)f->hits);
+    miss(m, f, op, (uint32_t)f->hits);
     return FAIL;
 }
 

@@ -5,8 +5,8 @@
 
 #include "codec/schema/program.h"
 
-/* A fault before it is put into words. */
-struct owl_fault {
+/* A miss: a keyword that a value fails, before it is put into words. */
+struct owl_miss {
     const struct owl_unit *unit;
     const struct owl_op *op;
     uint32_t node;   /* of the instance */
@@ -16,7 +16,7 @@ struct owl_fault {
 };
 
 struct owl_report {
-    struct owl_fault faults[OWL_SCHEMA_VIOLATIONS];
+    struct owl_miss misses[OWL_SCHEMA_VIOLATIONS];
     uint32_t n;
     size_t left_out;
 };
@@ -30,8 +30,8 @@ struct owl_frame {
     uint32_t index; /* of that child among its siblings */
     uint32_t step;  /* of the operation: where within that child */
     uint32_t name;  /* of the operation: which name is expected next */
-    uint32_t mark;  /* report: how many faults there were before the operation */
-    uint32_t best;  /* report: faults of the nearest branch, kept behind the mark */
+    uint32_t mark;  /* report: how many misses there were before the operation */
+    uint32_t best;  /* report: misses of the nearest branch, kept behind the mark */
     uint64_t score; /* report: how far that branch is off */
     uint64_t hits;  /* of the operation: what it counts */
     uint32_t bits;  /* where its set of evaluated children begins */
@@ -98,11 +98,11 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
 bool owl_machine__checks(struct owl_machine *m, const struct owl_unit *u, uint32_t pc, uint32_t end,
                          uint32_t node);
 
-/* Notes a fault; does nothing without a report. */
-void owl_report__add(struct owl_report *r, const struct owl_fault *f);
+/* Notes a miss; does nothing without a report. */
+void owl_report__add(struct owl_report *r, const struct owl_miss *miss);
 /* Forgets what was noted since @p mark. */
 void owl_report__forget(struct owl_report *r, uint32_t mark);
-/* A branch has failed: keeps its faults behind the mark if it came nearer than the best so far. */
+/* A branch has failed: keeps its misses behind the mark if it came nearer than the best so far. */
 void owl_report__branch(struct owl_report *r, struct owl_frame *f);
 
 #endif
