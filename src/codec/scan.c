@@ -33,7 +33,7 @@ struct key {
 };
 
 struct level {
-    uint64_t filter; /* bit i: a key with tag % 64 == i exists */
+    uint64_t filter; /* bit i: a key with tag >> 26 == i exists */
     uint32_t base;
     bool object;
     bool escaped; /* some key is */
@@ -218,22 +218,6 @@ static const char *scan_word(struct scan *s, const char *p, owl_str word)
 
 /* ---- keys ---------------------------------------------------------------------------------- */
 
-/* Quick and weak: it only spares comparisons, of which there are few. What stands behind a short
- * key is loaded with it and masked off, except where the text ends. */
-static inline uint32_t tag_of(const struct scan *s, const char *p, size_t n)
-{
-    char padded[8] = {0};
-    if (OWL_UNLIKELY(s->end - p < 8))
-        p = memcpy(padded, p, n); /* n < 8: its quote follows */
-    uint64_t head = owl_text__load(p), tail = 0;
-    if (n >= 8)
-        tail = owl_text__load(p + n - 8);
-    else
-        head &= (UINT64_C(1) << (n * 8)) - 1;
-    uint64_t h = (head ^ (tail << 29 | tail >> 35) ^ n) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(h >> 32);
-}
-
 static bool grow_keys(struct scan *s)
 {
     size_t cap = s->cap * 2;
@@ -279,9 +263,11 @@ static inline bool add_key(struct scan *s, const char *from, const char *to, boo
 {
     struct level *l = &s->levels[s->depth];
     struct key k = {(uint32_t)(from - s->start), (uint32_t)(to - from), 0, escaped};
-    k.tag = tag_of(s, from, k.n);
+    k.tag = (uint32_t)(owl_text__hash(owl_text__ends_of((owl_str){from, k.n}, s->end), k.n,
+                                      OWL_TEXT__SEED) >>
+                       32);
     l->escaped |= escaped;
-    uint64_t bit = UINT64_C(1) << (k.tag & 63);
+    uint64_t bit = UINT64_C(1) << (k.tag >> 26);
     size_t members = s->nkeys - l->base;
     if (OWL_UNLIKELY(l->filter & bit) && members < SMALL_OBJECT && !is_new(s, l, &k) &&
         !duplicate(s, &k))

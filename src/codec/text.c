@@ -13,6 +13,14 @@ const char *owl_text__string_end(const char *p, const char *end)
     return p + 1;
 }
 
+struct owl_text__ends owl_text__short_ends(owl_str s)
+{
+    uint64_t v = 0;
+    for (size_t i = s.n; i > 0; i--)
+        v = v << 8 | (unsigned char)s.p[i - 1];
+    return (struct owl_text__ends){v, v};
+}
+
 static unsigned hex_value(char c)
 {
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a' + 10);

@@ -36,6 +36,33 @@ static inline uint64_t owl_text__equal(uint64_t v, unsigned char c)
     return (v - OWL_TEXT__ONES) & ~v & OWL_TEXT__TOPS;
 }
 
+/* The first and the last eight bytes of a string; of a shorter one all of it twice, with zeros
+ * behind. Up to 16 bytes they are all that it holds. */
+struct owl_text__ends {
+    uint64_t head, tail;
+};
+/* The same of less than eight bytes with nothing behind them that may be read. */
+struct owl_text__ends owl_text__short_ends(owl_str s);
+/* @p s is within a text that ends at @p end: what stands behind is loaded with it, and masked off. */
+static inline struct owl_text__ends owl_text__ends_of(owl_str s, const char *end)
+{
+    static const uint64_t masks[9] = {0,          0xff,         0xffff,         0xffffff,
+                                      0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+                                      UINT64_MAX};
+    if (OWL_UNLIKELY(end - s.p < 8))
+        return owl_text__short_ends(s);
+    size_t n = s.n < 8 ? s.n : 8;
+    return (struct owl_text__ends){owl_text__load(s.p) & masks[n],
+                                   owl_text__load(s.p + s.n - n) & masks[n]};
+}
+/* Of a string with @p n bytes; the top bits are the best. Quick, and weak: who knows it finds strings
+ * that it does not tell apart. */
+static inline uint64_t owl_text__hash(struct owl_text__ends e, size_t n, uint64_t seed)
+{
+    return (e.head ^ (e.tail << 29 | e.tail >> 35) ^ n) * seed;
+}
+#define OWL_TEXT__SEED UINT64_C(0x9e3779b97f4a7c15)
+
 /* A byte that stands for itself in a JSON string: ASCII, no control, quote or backslash. */
 static inline bool owl_text__plain(char c)
 {

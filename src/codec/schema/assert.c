@@ -34,27 +34,25 @@ static int fail(struct owl_building *b, enum owl_keyword_id keyword, const char 
 
 /* ---- sets of names -------------------------------------------------------------------------- */
 
+enum { FEW_NAMES = 32, SEEDS = 32 };
+
 /* The slot of a name, or the free one where it belongs, or NULL: neither is within reach. */
 static uint32_t *slot_of(const struct owl_names *names, struct owl_name name)
 {
-    uint64_t h = names->strong ? owl_hash(name.s) : owl_name_hash(name);
+    uint64_t h = names->strong ? owl_hash(name.s) : owl_names__slot(names, name);
+    uint64_t mask = (UINT64_C(1) << names->bits) - 1;
     for (uint32_t i = 0; i < OWL_NAMES_REACH || names->strong; i++) {
-        uint32_t *slot = &names->slots[(h + i) & names->mask];
+        uint32_t *slot = &names->slots[(h + i) & mask];
         if (*slot == 0 || owl_name_same(&names->list[*slot - 1], name))
             return slot;
     }
     return NULL;
 }
 
-uint32_t owl_names__search(const struct owl_names *names, owl_str s)
+uint32_t owl_names__search(const struct owl_names *names, struct owl_name name)
 {
-    const uint32_t *slot = slot_of(names, owl_name_of(s));
+    const uint32_t *slot = slot_of(names, name);
     return slot && *slot ? *slot - 1 : names->n;
-}
-
-bool owl_names__has(const struct owl_names *names, owl_str s)
-{
-    return owl_names__find(names, owl_name_of(s)) < names->n;
 }
 
 /* A strong set has a slot for everything. */
@@ -64,10 +62,15 @@ static uint32_t *must(uint32_t *slot)
     return slot;
 }
 
-static void make_strong(struct owl_names *names)
+static void clear_slots(struct owl_names *names)
 {
-    memset(names->slots, 0, (names->mask + (size_t)1) * sizeof *names->slots);
-    names->strong = true;
+    memset(names->slots, 0, sizeof *names->slots << names->bits);
+}
+
+/* All names anew, each in a slot that is free. */
+static void place_again(struct owl_names *names)
+{
+    clear_slots(names);
     for (uint32_t i = 0; i < names->n; i++)
         *must(slot_of(names, names->list[i])) = i + 1;
 }
@@ -77,7 +80,8 @@ uint32_t owl_building__name(struct owl_names *names, owl_str s)
     struct owl_name name = owl_name_of(s);
     uint32_t *slot = slot_of(names, name);
     if (!slot) {
-        make_strong(names);
+        names->strong = true;
+        place_again(names);
         slot = must(slot_of(names, name));
     }
     if (*slot == 0) {
@@ -87,13 +91,39 @@ uint32_t owl_building__name(struct owl_names *names, owl_str s)
     return *slot - 1;
 }
 
+/* Whether each name gets the slot where it belongs. */
+static bool place_apart(struct owl_names *names)
+{
+    clear_slots(names);
+    for (uint32_t i = 0; i < names->n; i++) {
+        uint32_t *slot = &names->slots[owl_names__slot(names, names->list[i])];
+        if (*slot)
+            return false;
+        *slot = i + 1;
+    }
+    return true;
+}
+
+void owl_building__names_done(struct owl_names *names)
+{
+    if (names->n > FEW_NAMES || names->strong)
+        return;
+    for (int i = 0; i < SEEDS; i++) {
+        if (place_apart(names))
+            return;
+        names->seed = names->seed * UINT64_C(6364136223846793005) + 2; /* stays odd */
+    }
+    names->seed = OWL_TEXT__SEED; /* with which all were within reach */
+    place_again(names);
+}
+
 int owl_building__names(struct owl_building *b, uint32_t cap, struct owl_names *ret)
 {
-    uint32_t size = 8;
-    while (size < cap * 2)
-        size *= 2;
-    *ret = (struct owl_names){.mask = size - 1};
-    ret->slots = owl_arena_zalloc(b->c->a, size * sizeof *ret->slots);
+    size_t least = cap <= FEW_NAMES ? cap * (size_t)4 : cap * (size_t)2;
+    *ret = (struct owl_names){.seed = OWL_TEXT__SEED, .bits = 3};
+    while ((size_t)1 << ret->bits < least)
+        ret->bits++;
+    ret->slots = owl_arena_zalloc(b->c->a, sizeof *ret->slots << ret->bits);
     ret->list = owl_arena_alloc(b->c->a, (cap + 1) * sizeof *ret->list);
     return ret->slots && ret->list ? 0 : owl_compiler__no_memory(b->c);
 }
@@ -187,6 +217,8 @@ static int enumeration(struct owl_building *b)
             return owl_compiler__no_memory(b->c);
         OWL_IGNORE(owl_building__name(&set->strings, s)); /* which of them does not matter */
     }
+    if (rc == 0)
+        owl_building__names_done(&set->strings);
     set->others = others;
     op->u.set = set;
     return rc;

@@ -48,8 +48,8 @@ static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct
                    uint32_t node)
 {
     if (m->t->nodes[node].kind == OWL_NODE_STRING) {
-        owl_str s = owl_machine__string(m, node);
-        return s.p && owl_names__has(&set->strings, s);
+        struct owl_name name = owl_machine__name(m, node);
+        return name.s.p && owl_names__find(&set->strings, name) < set->strings.n;
     }
     for (uint32_t i = 0; i < set->n_others && m->rc == 0; i++) {
         if (equals(m, u, set->others[i], node))

@@ -169,6 +169,7 @@ static int named_members(struct owl_building *b, struct owl_members *m)
             return fail(b, OWL_KW_REQUIRED, "names a property twice");
         list[at].required = true;
     }
+    owl_building__names_done(&m->names);
     return rc;
 }
 

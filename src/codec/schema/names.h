@@ -5,36 +5,24 @@
 
 #include "codec/text.h"
 
-/* A string with its first and last bytes, which tell it from others that are as long; up to 16 bytes
- * they are all of it. */
+/* A string with its first and last bytes, which tell it from nearly all that are as long. */
 struct owl_name {
     owl_str s;
-    uint64_t head, tail;
+    struct owl_text__ends ends;
 };
+/* The name is within a text that ends at @p end. */
+static inline struct owl_name owl_name_within(owl_str s, const char *end)
+{
+    return (struct owl_name){s, owl_text__ends_of(s, end)};
+}
 static inline struct owl_name owl_name_of(owl_str s)
 {
-    if (s.n >= 8)
-        return (struct owl_name){s, owl_text__load(s.p), owl_text__load(s.p + s.n - 8)};
-    if (s.n >= 4) {
-        uint32_t head, tail;
-        memcpy(&head, s.p, sizeof head);
-        memcpy(&tail, s.p + s.n - sizeof tail, sizeof tail);
-        return (struct owl_name){s, head, tail};
-    }
-    if (s.n == 0)
-        return (struct owl_name){s, 0, 0};
-    const unsigned char *u = (const unsigned char *)s.p;
-    return (struct owl_name){s, (uint64_t)u[0] << 16 | (uint64_t)u[s.n / 2] << 8 | u[s.n - 1], 0};
+    return owl_name_within(s, s.p + s.n);
 }
 static inline bool owl_name_same(const struct owl_name *a, struct owl_name b)
 {
-    return a->s.n == b.s.n && a->head == b.head && a->tail == b.tail &&
+    return a->ends.head == b.ends.head && a->ends.tail == b.ends.tail && a->s.n == b.s.n &&
            (b.s.n <= 16 || memcmp(a->s.p, b.s.p, b.s.n) == 0);
-}
-static inline uint64_t owl_name_hash(struct owl_name name)
-{
-    uint64_t tail = name.tail << 29 | name.tail >> 35;
-    return (name.head ^ tail ^ name.s.n) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 }
 
 /* A set of names; the index of a name is its place in the list. Hashes are made of first and last
@@ -43,20 +31,26 @@ static inline uint64_t owl_name_hash(struct owl_name name)
 struct owl_names {
     struct owl_name *list;
     uint32_t *slots; /* index + 1 */
-    uint32_t n, mask;
+    uint64_t seed; /* one that has each name of a small set in a slot of its own, if there is any */
+    uint32_t n;
+    uint8_t bits; /* slots as a power of two */
     bool strong;
 };
 enum { OWL_NAMES_REACH = 8 };
-/* The index of a string, or n. */
-uint32_t owl_names__search(const struct owl_names *names, owl_str s);
-/* The same; most are short, and the first in their place. */
+/* Where a name belongs, if the set is not strong. */
+static inline uint64_t owl_names__slot(const struct owl_names *names, struct owl_name name)
+{
+    return owl_text__hash(name.ends, name.s.n, names->seed) >> (64 - names->bits);
+}
+/* The index of a name, or n. */
+uint32_t owl_names__search(const struct owl_names *names, struct owl_name name);
+/* The same; most are the first in their place. */
 static inline uint32_t owl_names__find(const struct owl_names *names, struct owl_name name)
 {
-    uint32_t slot = names->slots[owl_name_hash(name) & names->mask];
-    if (OWL_LIKELY(slot && name.s.n <= 16 && owl_name_same(&names->list[slot - 1], name)))
+    uint32_t slot = names->slots[owl_names__slot(names, name)];
+    if (OWL_LIKELY(slot && owl_name_same(&names->list[slot - 1], name)))
         return slot - 1;
-    return owl_names__search(names, name.s);
+    return owl_names__search(names, name);
 }
-bool owl_names__has(const struct owl_names *names, owl_str s);
 
 #endif

@@ -337,6 +337,8 @@ OWL_NODISCARD struct owl_op *owl_building__op(struct owl_building *b, enum owl_o
 OWL_NODISCARD int owl_building__names(struct owl_building *b, uint32_t cap, struct owl_names *ret);
 /* The index of a name, which joins the set if it is not there. */
 uint32_t owl_building__name(struct owl_names *names, owl_str s);
+/* All names are there: makes the set quick. */
+void owl_building__names_done(struct owl_names *names);
 /* Decodes an array of strings. */
 OWL_NODISCARD int owl_building__strings(struct owl_building *b, uint32_t array,
                                         const owl_str **ret);

@@ -16,6 +16,7 @@ void owl_machine__init(struct owl_machine *m, const struct owl_schema *s, const 
 {
     m->s = s;
     m->t = t;
+    m->end = t->text + t->nodes[0].at + t->nodes[0].n;
     m->report = report;
     m->work = s->max_work;
     m->rc = 0;
@@ -157,28 +158,40 @@ static void pop(struct owl_machine *m)
 static inline bool is_listed(const struct owl_machine *m, const struct owl_unit *u,
                              const struct owl_node *v)
 {
-    return u->strings && v->kind == OWL_NODE_STRING && !v->escaped &&
-           owl_names__has(u->strings, (owl_str){m->t->text + v->at, v->n});
+    if (!u->strings || v->kind != OWL_NODE_STRING || v->escaped)
+        return false;
+    struct owl_name name = owl_name_within((owl_str){m->t->text + v->at, v->n}, m->end);
+    return owl_names__find(u->strings, name) < u->strings->n;
 }
 
-/* Runs a unit on a value. True: it has ended, f->resumed is set; false: wait, and do not touch the
- * frame again. */
-static inline bool apply(struct owl_machine *m, struct owl_frame *f, const struct owl_unit *u,
-                         uint32_t node, bool in_place)
+/* Runs a unit on a value, for which the caller has spent a step. WAIT: do not touch the frame
+ * again. */
+static inline enum flow judge(struct owl_machine *m, const struct owl_unit *u, uint32_t node,
+                              bool in_place)
 {
-    while (owl_machine__spend(m, 1) && u->same)
+    while (u->same && owl_machine__spend(m, 1))
         u = u->same;
     const struct owl_node *v = &m->t->nodes[node];
     unsigned kind = 1u << v->kind;
     bool ok = !(u->checks & kind) || is_listed(m, u, v) ||
               owl_machine__checks(m, u, 0, u->n_checks, node);
-    if (!(u->enters & kind) || (!ok && !m->report)) {
-        m->verdict = ok;
-        f->resumed = true;
-        return true;
-    }
+    if (!(u->enters & kind) || (!ok && !m->report))
+        return ok ? PASS : FAIL;
     push(m, u, node, in_place, !ok);
-    return false;
+    return WAIT;
+}
+
+/* The same, for callers that treat all units alike. True: it has ended, f->resumed is set; false:
+ * wait. */
+static inline bool apply(struct owl_machine *m, struct owl_frame *f, const struct owl_unit *u,
+                         uint32_t node, bool in_place)
+{
+    enum flow flow = owl_machine__spend(m, 1) ? judge(m, u, node, in_place) : FAIL;
+    if (flow == WAIT)
+        return false;
+    m->verdict = flow == PASS;
+    f->resumed = true;
+    return true;
 }
 
 /* Takes the verdict that was waited for. False: it is bad, and nobody asks for more. */
@@ -368,21 +381,13 @@ static void begin_children(struct owl_frame *f)
     }
 }
 
-/* The unit that "properties" has for the present member, or NULL. Keys mostly come in the order of
- * the names. */
+/* The unit that "properties" has for the present member, or NULL. */
 static inline __attribute__((always_inline)) const struct owl_unit *
 named_unit(struct owl_machine *m, struct owl_frame *f, const struct owl_members *x)
 {
-    owl_str key = owl_machine__string(m, f->at);
-    if (!key.p)
-        return NULL;
-    struct owl_name name = owl_name_of(key);
-    uint32_t i = f->name;
-    if (i >= x->names.n || !owl_name_same(&x->names.list[i], name))
-        i = owl_names__find(&x->names, name);
+    uint32_t i = owl_names__find(&x->names, owl_machine__name(m, f->at));
     if (i == x->names.n)
         return NULL;
-    f->name = i + 1;
     f->hits += x->list[i].required;
     return x->list[i].unit;
 }
@@ -395,27 +400,6 @@ static void next_member(struct owl_machine *m, struct owl_frame *f)
     f->step = 0;
     f->index++;
     f->at = m->t->nodes[f->at + 1].next;
-}
-
-/* As member_unit() without patterns: at most one unit applies to a member. */
-static inline const struct owl_unit *plain_member_unit(struct owl_machine *m, struct owl_frame *f,
-                                                       const struct owl_members *x,
-                                                       uint32_t *ret_value)
-{
-    uint32_t end = m->t->nodes[f->node].next;
-    while (f->at < end && owl_machine__spend(m, 1)) {
-        const struct owl_unit *u = named_unit(m, f, x);
-        *ret_value = f->at + 1;
-        f->at = m->t->nodes[f->at + 1].next;
-        if (!u)
-            u = x->additional;
-        if (u)
-            set_bit(m, f, f->index);
-        f->index++;
-        if (u)
-            return u;
-    }
-    return NULL;
 }
 
 /* What applies next to a member, and its value; NULL: nothing more. The frame moves on to the next
@@ -457,21 +441,55 @@ static void report_missing(struct owl_machine *m, const struct owl_frame *f,
     }
 }
 
-static enum flow members(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
+/* Without patterns: at most one unit applies to a member. */
+static enum flow plain_members(struct owl_machine *m, struct owl_frame *f,
+                               const struct owl_members *x)
 {
-    const struct owl_members *x = op->u.members;
-    begin_children(f);
+    const struct owl_node *nodes = m->t->nodes;
+    const uint32_t end = nodes[f->node].next;
+    while (f->at < end && owl_machine__spend(m, 1)) {
+        const struct owl_unit *u = named_unit(m, f, x);
+        uint32_t value = f->at + 1, index = f->index++;
+        f->at = nodes[value].next;
+        if (!u)
+            u = x->additional;
+        if (!u)
+            continue;
+        set_bit(m, f, index);
+        enum flow flow = judge(m, u, value, false);
+        if (flow == WAIT)
+            return WAIT;
+        if (flow == FAIL && !m->report)
+            return FAIL;
+        f->bad |= flow == FAIL;
+    }
+    return PASS;
+}
+
+static enum flow patterned_members(struct owl_machine *m, struct owl_frame *f,
+                                   const struct owl_members *x)
+{
     for (;;) {
         if (f->resumed && !good_enough(m, f))
             return FAIL;
         uint32_t value;
-        const struct owl_unit *u = x->n_patterns == 0 ? plain_member_unit(m, f, x, &value)
-                                                      : member_unit(m, f, x, &value);
+        const struct owl_unit *u = member_unit(m, f, x, &value);
         if (!u)
-            break;
+            return PASS;
         if (!apply(m, f, u, value, false))
             return WAIT;
     }
+}
+
+static enum flow members(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
+{
+    const struct owl_members *x = op->u.members;
+    begin_children(f);
+    if (f->resumed && !good_enough(m, f))
+        return FAIL;
+    enum flow flow = x->n_patterns == 0 ? plain_members(m, f, x) : patterned_members(m, f, x);
+    if (flow != PASS)
+        return flow;
     if (f->hits == x->n_needed)
         return f->bad ? FAIL : PASS;
     report_missing(m, f, op);
@@ -523,20 +541,26 @@ static enum flow unevaluated(struct owl_machine *m, struct owl_frame *f, const s
 static enum flow items(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
 {
     const struct owl_items *x = op->u.items;
+    const struct owl_node *nodes = m->t->nodes;
+    const uint32_t end = nodes[f->node].next;
     begin_children(f);
-    for (;;) {
-        if (f->resumed) {
-            if (!good_enough(m, f))
-                return FAIL;
-            set_bit(m, f, f->index++);
-            f->at = m->t->nodes[f->at].next;
-        }
+    if (f->resumed && !good_enough(m, f))
+        return FAIL;
+    while (f->at < end && owl_machine__spend(m, 1)) {
         const struct owl_unit *u = f->index < x->n_prefix ? x->prefix[f->index] : x->rest;
-        if (!u || f->at >= m->t->nodes[f->node].next || m->rc)
-            return f->bad ? FAIL : PASS;
-        if (!apply(m, f, u, f->at, false))
+        if (!u)
+            break;
+        uint32_t value = f->at;
+        f->at = nodes[value].next;
+        set_bit(m, f, f->index++);
+        enum flow flow = judge(m, u, value, false);
+        if (flow == WAIT)
             return WAIT;
+        if (flow == FAIL && !m->report)
+            return FAIL;
+        f->bad |= flow == FAIL;
     }
+    return f->bad ? FAIL : PASS;
 }
 
 static enum flow contains(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
@@ -592,7 +616,7 @@ static enum flow step(struct owl_machine *m, struct owl_frame *f, const struct o
 /* Makes the frame ready for its next operation. */
 static void next_op(const struct owl_machine *m, struct owl_frame *f)
 {
-    f->at = f->index = f->step = f->name = f->best = 0;
+    f->at = f->index = f->step = f->best = 0;
     f->hits = f->score = 0;
     f->begun = f->resumed = f->matched = f->bad = false;
     f->mark = m->report ? m->report->n : 0;

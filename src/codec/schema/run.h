@@ -29,7 +29,6 @@ struct owl_frame {
     uint32_t at;    /* of the operation: which child or branch */
     uint32_t index; /* of that child among its siblings */
     uint32_t step;  /* of the operation: where within that child */
-    uint32_t name;  /* of the operation: which name is expected next */
     uint32_t mark;  /* report: how many misses there were before the operation */
     uint32_t best;  /* report: misses of the nearest branch, kept behind the mark */
     uint64_t score; /* report: how far that branch is off */
@@ -49,6 +48,7 @@ enum { OWL_MACHINE_FRAMES = 24, OWL_MACHINE_BITS = 64, OWL_MACHINE_TEXT = 256 };
 struct owl_machine {
     const struct owl_schema *s;
     const struct owl_tree *t;
+    const char *end;           /* of its text */
     struct owl_report *report; /* NULL: the verdict is all that is asked for */
     uint64_t work;             /* what may still be done */
     int rc;                    /* why there is no verdict */
@@ -91,6 +91,12 @@ static inline owl_str owl_machine__string(struct owl_machine *m, uint32_t node)
 {
     return OWL_LIKELY(!m->t->nodes[node].escaped) ? owl_tree_text(m->t, node)
                                                   : owl_machine__decode(m, node);
+}
+static inline struct owl_name owl_machine__name(struct owl_machine *m, uint32_t node)
+{
+    return OWL_LIKELY(!m->t->nodes[node].escaped)
+               ? owl_name_within(owl_tree_text(m->t, node), m->end)
+               : owl_name_of(owl_machine__decode(m, node));
 }
 bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint32_t node);
 
