@@ -41,7 +41,6 @@ struct level {
 
 struct scan {
     const char *start, *end;
-    struct owl_text__window window;
     owl_error *err;
     int rc;
     unsigned depth, max_depth;
@@ -153,12 +152,12 @@ static const char *scan_odd(struct scan *s, const char *p)
 }
 
 /* @p p is behind the opening quote; the result behind the closing one. */
-static inline __attribute__((always_inline)) const char *scan_string(struct scan *s, const char *p,
-                                                                     bool *ret_escaped)
+static inline __attribute__((always_inline)) const char *
+scan_string(struct scan *s, struct owl_text__window *w, const char *p, bool *ret_escaped)
 {
     bool escaped = false;
     for (;;) {
-        p = owl_text__run(&s->window, p, s->end, false);
+        p = owl_text__run(w, p, s->end, false);
         if (OWL_UNLIKELY(p == s->end))
             return unexpected(s, p, "'\"' at the end of a string");
         if (OWL_LIKELY(*p == '"')) {
@@ -385,14 +384,15 @@ static inline void record_end(struct scan *s, const char *p)
 }
 
 /* A key and its colon; the result is where its value is expected. */
-static const char *scan_key(struct scan *s, const char *p)
+static inline __attribute__((always_inline)) const char *
+scan_key(struct scan *s, struct owl_text__window *w, const char *p)
 {
     p = skip_space(s, p);
     if (OWL_UNLIKELY(p == s->end || *p != '"'))
         return unexpected(s, p, "a key in double quotes");
     bool escaped = false;
     const char *from = p + 1;
-    p = scan_string(s, from, &escaped);
+    p = scan_string(s, w, from, &escaped);
     if (OWL_UNLIKELY(!p) || !add_key(s, from, p - 1, escaped))
         return NULL;
     size_t n = (size_t)(p - 1 - from);
@@ -404,39 +404,35 @@ static const char *scan_key(struct scan *s, const char *p)
     return value;
 }
 
-/* One value, or its beginning: of an object or array that is not empty only the part before its
- * first inner value. *@p ret_open tells. */
-static const char *scan_value(struct scan *s, const char *p, bool *ret_open)
+/* A number or a word. */
+static const char *scan_plain(struct scan *s, const char *p)
 {
-    p = skip_space(s, p);
-    if (OWL_UNLIKELY(p == s->end))
-        return unexpected(s, p, "a value");
-    *ret_open = false;
-    bool escaped;
     switch (*p) {
-    case '"': return scan_string(s, p + 1, &escaped);
-    case '{':
-    case '[': break;
     case 't': return scan_word(s, p, OWL_STR("true"));
     case 'f': return scan_word(s, p, OWL_STR("false"));
     case 'n': return scan_word(s, p, OWL_STR("null"));
     default: return *p == '-' || is_digit(*p) ? scan_number(s, p) : unexpected(s, p, "a value");
     }
+}
+
+/* The beginning of an object or array. *@p ret_open: it is not empty, and its first key or value is
+ * expected at the result. */
+static const char *scan_open(struct scan *s, const char *p, bool *ret_open)
+{
     bool object = *p == '{';
     if (!push(s, p, object))
         return NULL;
     p = skip_space(s, p + 1);
-    if (p < s->end && *p == (object ? '}' : ']')) {
-        s->depth--;
-        return p + 1;
-    }
-    *ret_open = true;
-    return object ? scan_key(s, p) : p;
+    *ret_open = p == s->end || *p != (object ? '}' : ']');
+    if (*ret_open)
+        return p;
+    s->depth--;
+    return p + 1;
 }
 
-/* What stands between two values: closes what ends here, and takes a comma and a key. The result is
- * where the next value is expected, or, at depth 0, the end. */
-static const char *scan_follow(struct scan *s, const char *p)
+/* What stands behind a value: closes what ends here, and takes a comma. The result is where the
+ * next key or value is expected, or, at depth 0, the end. */
+static inline __attribute__((always_inline)) const char *scan_follow(struct scan *s, const char *p)
 {
     while (s->depth > 0) {
         bool object = s->levels[s->depth].object;
@@ -444,7 +440,7 @@ static const char *scan_follow(struct scan *s, const char *p)
         if (OWL_UNLIKELY(p == s->end))
             return unexpected(s, p, object ? "',' or '}'" : "',' or ']'");
         if (*p == ',')
-            return object ? scan_key(s, p + 1) : p + 1;
+            return p + 1;
         if (OWL_UNLIKELY(*p != (object ? '}' : ']')))
             return unexpected(s, p, object ? "',' or '}'" : "',' or ']'");
         if (!pop(s))
@@ -456,12 +452,24 @@ static const char *scan_follow(struct scan *s, const char *p)
 
 static const char *scan_text(struct scan *s, const char *p)
 {
+    struct owl_text__window w = {p, 0};
     do {
-        bool open = true;
-        while (p && open)
-            p = scan_value(s, p, &open);
-        if (!p)
-            break;
+        p = s->levels[s->depth].object ? scan_key(s, &w, p) : skip_space(s, p);
+        if (OWL_UNLIKELY(!p))
+            return NULL;
+        if (OWL_UNLIKELY(p == s->end))
+            return unexpected(s, p, "a value");
+        bool open = false, escaped;
+        if (*p == '"')
+            p = scan_string(s, &w, p + 1, &escaped);
+        else if (*p == '{' || *p == '[')
+            p = scan_open(s, p, &open);
+        else
+            p = scan_plain(s, p);
+        if (OWL_UNLIKELY(!p))
+            return NULL;
+        if (open)
+            continue;
         record_end(s, p);
         p = scan_follow(s, p);
     } while (p && s->depth > 0);
@@ -481,10 +489,10 @@ static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape
     struct scan s;
     s.start = text.p;
     s.end = text.p + text.n;
-    s.window = (struct owl_text__window){text.p, 0};
     s.err = reterr;
     s.rc = 0;
     s.depth = 0;
+    s.levels[0] = (struct level){0};
     s.max_depth = max_depth < OWL_JSON_DEPTH ? max_depth : OWL_JSON_DEPTH;
     s.repeats = repeats;
     s.keys = s.inline_keys;

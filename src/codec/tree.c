@@ -42,7 +42,7 @@ struct reading {
     struct owl_text__window window;
 };
 
-static inline void read_string(struct reading *r, struct owl_node *v)
+static inline __attribute__((always_inline)) void read_string(struct reading *r, struct owl_node *v)
 {
     const char *from = r->p + 1;
     const char *p = owl_text__run(&r->window, from, r->end, true);
@@ -76,15 +76,25 @@ static inline void read_word(struct reading *r, struct owl_node *v)
     r->p += v->n;
 }
 
-/* The innermost container, *@p open, ends at r->p, and @p n nodes have been read. */
-static inline void read_end(struct reading *r, struct owl_node *nodes, uint32_t n, uint32_t *open)
+/* What stands between two values at r->p: blanks, colons, commas, and the ends of containers, of
+ * which *@p open is the innermost. @p n nodes have been read. */
+static inline __attribute__((always_inline)) void
+read_between(struct reading *r, struct owl_node *nodes, uint32_t n, uint32_t *open)
 {
-    struct owl_node *c = &nodes[*open];
-    r->p++;
-    c->n = (uint32_t)(r->p - r->text) - c->at;
-    c->count += n > *open + 1; /* there is a comma less than there are values */
-    *open = c->next;
-    c->next = n;
+    for (; r->p < r->end; r->p++) {
+        char c = *r->p;
+        if (c == ',') {
+            nodes[*open].count++;
+        } else if (c == '}' || c == ']') {
+            struct owl_node *v = &nodes[*open];
+            v->n = (uint32_t)(r->p + 1 - r->text) - v->at;
+            v->count += n > *open + 1; /* there is a comma less than there are values */
+            *open = v->next;
+            v->next = n;
+        } else if (c != ':' && c > ' ') {
+            return;
+        }
+    }
 }
 
 int owl_tree_read(struct owl_tree *t, owl_str proved)
@@ -96,21 +106,9 @@ int owl_tree_read(struct owl_tree *t, owl_str proved)
     uint32_t n = 0, open = 0;
     t->text = proved.p;
     t->n = 0;
+    while (r.p < r.end && *r.p <= ' ')
+        r.p++;
     while (r.p < r.end) {
-        char c = *r.p;
-        if (c == ',') {
-            nodes[open].count++;
-            r.p++;
-            continue;
-        }
-        if (c == ':' || c <= ' ') {
-            r.p++;
-            continue;
-        }
-        if (c == '}' || c == ']') {
-            read_end(&r, nodes, n, &open);
-            continue;
-        }
         if (OWL_UNLIKELY(n == t->cap)) {
             if (grow(t))
                 return -OWL_ENOMEM;
@@ -118,8 +116,13 @@ int owl_tree_read(struct owl_tree *t, owl_str proved)
         }
         struct owl_node *v = &nodes[n++];
         *v = (struct owl_node){.at = (uint32_t)(r.p - proved.p), .next = n};
+        char c = *r.p;
         if (c == '"') {
             read_string(&r, v);
+            if (OWL_LIKELY(r.end - r.p >= 2 && r.p[0] == ':' && r.p[1] > ' ')) {
+                r.p++; /* most keys: what follows is a value */
+                continue;
+            }
         } else if (c == '{' || c == '[') {
             v->kind = c == '{' ? OWL_NODE_OBJECT : OWL_NODE_ARRAY;
             v->next = open;
@@ -130,6 +133,7 @@ int owl_tree_read(struct owl_tree *t, owl_str proved)
         } else {
             read_number(&r, v);
         }
+        read_between(&r, nodes, n, &open);
     }
     t->n = n;
     return 0;

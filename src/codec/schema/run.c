@@ -166,8 +166,8 @@ static inline bool is_listed(const struct owl_machine *m, const struct owl_unit 
 
 /* Runs a unit on a value, for which the caller has spent a step. WAIT: do not touch the frame
  * again. */
-static inline enum flow judge(struct owl_machine *m, const struct owl_unit *u, uint32_t node,
-                              bool in_place)
+static inline __attribute__((always_inline)) enum flow
+judge(struct owl_machine *m, const struct owl_unit *u, uint32_t node, bool in_place)
 {
     while (u->same && owl_machine__spend(m, 1))
         u = u->same;
@@ -183,8 +183,8 @@ static inline enum flow judge(struct owl_machine *m, const struct owl_unit *u, u
 
 /* The same, for callers that treat all units alike. True: it has ended, f->resumed is set; false:
  * wait. */
-static inline bool apply(struct owl_machine *m, struct owl_frame *f, const struct owl_unit *u,
-                         uint32_t node, bool in_place)
+__attribute__((noinline)) static bool apply(struct owl_machine *m, struct owl_frame *f,
+                                            const struct owl_unit *u, uint32_t node, bool in_place)
 {
     enum flow flow = owl_machine__spend(m, 1) ? judge(m, u, node, in_place) : FAIL;
     if (flow == WAIT)
