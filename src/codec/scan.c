@@ -245,7 +245,7 @@ static bool duplicate(struct scan *s, const struct key *k)
     return fail(s, OWL_EPARSE, p, what);
 }
 
-/* Whether no earlier key of the object equals @p k, which is not on the stack yet. */
+/* Whether no earlier key of the object equals @p k, which is not counted yet. */
 static bool is_new(const struct scan *s, const struct level *l, const struct key *k)
 {
     for (size_t i = l->base; i < s->nkeys; i++) {
@@ -260,23 +260,26 @@ static bool is_new(const struct scan *s, const struct level *l, const struct key
 /* The key between @p from and @p to joins the innermost object. */
 static inline bool add_key(struct scan *s, const char *from, const char *to, bool escaped)
 {
+    if (OWL_UNLIKELY(s->nkeys == s->cap) && !grow_keys(s))
+        return false;
+    owl_str name = {from, (size_t)(to - from)};
+    uint64_t hash = owl_text__hash(owl_text__ends_of(name, s->end), name.n, OWL_TEXT__SEED);
+    struct key *k = &s->keys[s->nkeys];
+    k->at = (uint32_t)(from - s->start);
+    k->n = (uint32_t)name.n;
+    k->tag = (uint32_t)(hash >> 32);
+    k->escaped = escaped;
     struct level *l = &s->levels[s->depth];
-    struct key k = {(uint32_t)(from - s->start), (uint32_t)(to - from), 0, escaped};
-    k.tag = (uint32_t)(owl_text__hash(owl_text__ends_of((owl_str){from, k.n}, s->end), k.n,
-                                      OWL_TEXT__SEED) >>
-                       32);
-    l->escaped |= escaped;
-    uint64_t bit = UINT64_C(1) << (k.tag >> 26);
+    uint64_t bit = UINT64_C(1) << (hash >> 58);
     size_t members = s->nkeys - l->base;
-    if (OWL_UNLIKELY(l->filter & bit) && members < SMALL_OBJECT && !is_new(s, l, &k) &&
-        !duplicate(s, &k))
+    if (OWL_UNLIKELY(l->filter & bit) && members < SMALL_OBJECT && !is_new(s, l, k) &&
+        !duplicate(s, k))
         return false;
     if (OWL_UNLIKELY(members >= MAX_MEMBERS))
         return fail(s, OWL_ELIMIT, from, "an object has more than 100000 members");
+    l->escaped |= escaped;
     l->filter |= bit;
-    if (OWL_UNLIKELY(s->nkeys == s->cap) && !grow_keys(s))
-        return false;
-    s->keys[s->nkeys++] = k;
+    s->nkeys++;
     return true;
 }
 

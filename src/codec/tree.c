@@ -42,18 +42,25 @@ struct reading {
     struct owl_text__window window;
 };
 
-static inline __attribute__((always_inline)) void read_string(struct reading *r, struct owl_node *v)
+/* Each field is written once: a node that is copied whole waits for the writes of its parts. */
+static inline __attribute__((always_inline)) void read_string(struct reading *r, uint32_t next,
+                                                              struct owl_node *v)
 {
     const char *from = r->p + 1;
     const char *p = owl_text__run(&r->window, from, r->end, true);
+    bool escaped = false;
     while (OWL_UNLIKELY(*p == '\\')) {
-        v->escaped = true;
+        escaped = true;
         p = owl_text__run(&r->window, p + 2, r->end, true);
     }
-    v->at++;
-    v->n = (uint32_t)(p - from);
-    v->kind = OWL_NODE_STRING;
     r->p = p + 1;
+    v->at = (uint32_t)(from - r->text);
+    v->n = (uint32_t)(p - from);
+    v->next = next;
+    v->count = 0;
+    v->kind = OWL_NODE_STRING;
+    v->escaped = escaped;
+    v->whole = false;
 }
 
 static inline void read_number(struct reading *r, struct owl_node *v)
@@ -83,6 +90,8 @@ read_between(struct reading *r, struct owl_node *nodes, uint32_t n, uint32_t *op
 {
     for (; r->p < r->end; r->p++) {
         char c = *r->p;
+        if (c == '"')
+            return;
         if (c == ',') {
             nodes[*open].count++;
         } else if (c == '}' || c == ']') {
@@ -115,23 +124,25 @@ int owl_tree_read(struct owl_tree *t, owl_str proved)
             nodes = t->nodes;
         }
         struct owl_node *v = &nodes[n++];
-        *v = (struct owl_node){.at = (uint32_t)(r.p - proved.p), .next = n};
         char c = *r.p;
         if (c == '"') {
-            read_string(&r, v);
+            read_string(&r, n, v);
             if (OWL_LIKELY(r.end - r.p >= 2 && r.p[0] == ':' && r.p[1] > ' ')) {
                 r.p++; /* most keys: what follows is a value */
                 continue;
             }
-        } else if (c == '{' || c == '[') {
-            v->kind = c == '{' ? OWL_NODE_OBJECT : OWL_NODE_ARRAY;
-            v->next = open;
-            open = n - 1;
-            r.p++;
-        } else if (c >= 'a') {
-            read_word(&r, v);
         } else {
-            read_number(&r, v);
+            *v = (struct owl_node){.at = (uint32_t)(r.p - proved.p), .next = n};
+            if (c == '{' || c == '[') {
+                v->kind = c == '{' ? OWL_NODE_OBJECT : OWL_NODE_ARRAY;
+                v->next = open;
+                open = n - 1;
+                r.p++;
+            } else if (c >= 'a') {
+                read_word(&r, v);
+            } else {
+                read_number(&r, v);
+            }
         }
         read_between(&r, nodes, n, &open);
     }

@@ -155,8 +155,8 @@ static void pop(struct owl_machine *m)
 }
 
 /* Whether an enum is all that is checked of the value, and has it. */
-static inline bool is_listed(const struct owl_machine *m, const struct owl_unit *u,
-                             const struct owl_node *v)
+static inline __attribute__((always_inline)) bool
+is_listed(const struct owl_machine *m, const struct owl_unit *u, const struct owl_node *v)
 {
     if (!u->strings || v->kind != OWL_NODE_STRING || v->escaped)
         return false;
