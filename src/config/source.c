@@ -215,6 +215,8 @@ owl_str owl_source__token(const struct owl_config *c, const struct owl_value *v)
     for (uint32_t i = 0; i < v->at.line; i++)
         if (!rest.p || !owl_str_split(&rest, '\n', &line))
             return line;
+    if (!line.p)
+        return line;
     const char *p = line.p, *end = line.p + line.n;
     for (uint32_t column = 1; p < end && column < v->at.column; column++)
         for (p++; p < end && (*p & 0xc0) == 0x80;)
