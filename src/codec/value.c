@@ -23,6 +23,8 @@ void owl_value_add(struct owl_value *parent, struct owl_value *child)
 {
     child->parent = parent;
     child->next = NULL;
+    child->prev = parent->last;
+    child->index = parent->count;
     if (parent->last)
         parent->last->next = child;
     else
@@ -173,10 +175,7 @@ static void pointer_step(struct owl_buf *b, const struct owl_value *v)
 {
     owl_buf_putc(b, '/');
     if (v->parent->kind == OWL_NODE_ARRAY) {
-        uint64_t i = 0;
-        for (const struct owl_value *e = v->parent->first; e != v; e = e->next)
-            i++;
-        owl_buf_putu(b, i);
+        owl_buf_putu(b, v->index);
         return;
     }
     for (size_t i = 0; i < v->key.n; i++) {

@@ -31,11 +31,12 @@ enum owl_value_form {
 struct owl_value {
     struct owl_value *parent;
     struct owl_value *first, *last; /* members or elements, in the order of the text */
-    struct owl_value *next;         /* the next one of the parent */
+    struct owl_value *next, *prev;  /* those of the same parent */
     owl_str key;                    /* of a member, decoded */
     owl_str text;                   /* a string decoded, a number in JSON's notation; NUL behind */
     struct owl_mark key_at, at;
     uint32_t count; /* of members or elements */
+    uint32_t index; /* within the parent; nothing is ever taken out from between */
     uint8_t kind;   /* enum owl_node_kind */
     uint8_t form;   /* enum owl_value_form */
 };

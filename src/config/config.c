@@ -291,11 +291,9 @@ const struct owl_value *owl_config_get(const struct owl_config *c, const char *k
 /* "--token" before it, in a list of arguments. */
 static bool follows_name(const struct owl_value *v)
 {
-    const struct owl_value *before = NULL;
+    const struct owl_value *before = v->prev;
     if (!v->parent || v->parent->kind != OWL_NODE_ARRAY)
         return false;
-    for (const struct owl_value *e = v->parent->first; e != v; e = e->next)
-        before = e;
     return before && before->kind == OWL_NODE_STRING && before->text.n > 2 &&
            before->text.p[0] == '-' && !memchr(before->text.p, '=', before->text.n) &&
            owl_secret__name(before->text);

@@ -392,13 +392,12 @@ static int judge_servers(struct judging *j)
         if (owl_map_get(&c->broken, v->key))
             continue;
         struct owl_value tree = {.kind = OWL_NODE_OBJECT}, map = {.kind = OWL_NODE_OBJECT};
-        struct owl_value *next = v->next, *parent = v->parent;
+        struct owl_value in_place = *v;
         map.key = OWL_STR("servers");
         owl_value_add(&tree, &map);
         owl_value_add(&map, v);
         rc = judge(j, &tree, &valid);
-        v->next = next;
-        v->parent = parent;
+        *v = in_place;
         if (rc == 0 && !valid) {
             c->faults.errors++;
             c->faults.left_out++;

@@ -47,7 +47,7 @@ static int merge_members(struct owl_config *c, struct pair *p, struct pair **que
     struct owl_map map;
     owl_map_init(&map);
     int rc = 0;
-    bool mapped = p->into->count > FEW;
+    bool mapped = p->into->count > FEW || p->from->count > FEW;
     for (struct owl_value *m = mapped ? p->into->first : NULL; m && rc == 0; m = m->next)
         rc = owl_map_put(&map, m->key, m, NULL);
     for (struct owl_value *m = p->from->first, *next; m && rc == 0; m = next) {

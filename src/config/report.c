@@ -8,7 +8,11 @@
 #include "codec/json.h"
 #include "config/variables.h"
 
-enum { WIDTH = 160, INDENT = 4 }; /* characters of a line that are shown */
+enum {
+    WIDTH = 160,  /* characters of a line that are shown */
+    INDENT = 4,
+    LOOK = 4096 /* bytes of a line that are looked at: a file of one line has many faults on it */
+};
 
 /* ---- the line --------------------------------------------------------------------------- */
 
@@ -83,11 +87,11 @@ static bool continues_secret(owl_str text, owl_str line)
     return false;
 }
 
-/* The column of the first secret value of the tree that is on a line. */
+/* The column of the first secret value of the tree that is on a line, as far as that is shown. */
 static size_t hidden_by_tree(const struct owl_config *c, uint32_t source, uint32_t n)
 {
     const struct owl_value *root = owl_config_tree(c);
-    size_t column = SIZE_MAX;
+    size_t column = WIDTH + 1;
     for (const struct owl_value *v = root; v; v = owl_value_next(root, v))
         if (v->at.source == source && v->at.line == n && v->at.column < column &&
             v->kind < OWL_NODE_ARRAY && owl_config_secret(c, v))
@@ -95,11 +99,13 @@ static size_t hidden_by_tree(const struct owl_config *c, uint32_t source, uint32
     return column;
 }
 
-/* The byte from which on what is behind a name must not be seen. */
-static size_t hidden_by_name(owl_str text, uint32_t n)
+/* The byte from which on what is behind a name must not be seen, in the part of a line that ends
+ * behind byte @p at and a little later. */
+static size_t hidden_by_name(owl_str text, owl_str line, size_t at)
 {
-    owl_str line = line_of(text, n);
-    return continues_secret(text, line) ? indent_of(line) : secret_from(line);
+    size_t skip = at > LOOK ? at - LOOK : 0;
+    owl_str part = {line.p + skip, line.n - skip < 2 * LOOK ? line.n - skip : 2 * LOOK};
+    return skip + (continues_secret(text, line) ? indent_of(part) : secret_from(part));
 }
 
 /* The line as it may be seen: one mark a character, no control characters. */
@@ -107,7 +113,7 @@ static void show_line(struct owl_buf *b, const struct owl_config *c, const struc
                       owl_str text)
 {
     owl_str line = line_of(text, f->at.line);
-    size_t from = hidden_by_name(text, f->at.line);
+    size_t from = hidden_by_name(text, line, 0);
     size_t column = hidden_by_tree(c, f->at.source, f->at.line), at = 0;
     for (size_t i = 0; i < line.n && at < WIDTH; at++) {
         size_t next = i + 1;
@@ -148,7 +154,7 @@ static owl_str hidden_word(const struct owl_fault *f, owl_str text)
     for (uint32_t column = 1; at < line.n && column < f->at.column; column++)
         for (at++; at < line.n && (line.p[at] & 0xc0) == 0x80;)
             at++;
-    if (at >= line.n || at < hidden_by_name(text, f->at.line))
+    if (at >= line.n || at < hidden_by_name(text, line, at))
         return (owl_str){NULL, 0};
     owl_str word = {line.p + at, 0};
     while (at + word.n < line.n && !strchr(" \t\r\"',[]{}", word.p[word.n]))

@@ -38,6 +38,8 @@ static bool has_null(const struct owl_value *object)
 static int refuse(struct owl_config *c, const struct owl_value *v, const struct owl_expansion *x)
 {
     struct owl_buf b;
+    if (c->faults.n == OWL_FAULTS) /* it is only counted: no words, and no look at the file */
+        return owl_config__blame(c, v, owl_fault_add(&c->faults, v->at, "%s", ""));
     owl_buf_init(&b, 1024);
     owl_config__path(&b, c, v);
     owl_str path = owl_buf_str(&b);

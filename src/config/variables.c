@@ -274,11 +274,11 @@ int owl_variables__expand(struct owl_variables *v, struct owl_arena *a, owl_str 
     else if (r.depth > 0 && refuse(&r, "`${` is not closed"))
         advise(&r, "end the default with `}`");
     int rc = r.b.rc == -OWL_ENOMEM ? -OWL_ENOMEM : 0;
+    v->left -= r.b.n; /* also of what is refused: the work was done */
     char *copy = rc || ret->fault.p ? NULL : owl_arena_dup(a, owl_buf_str(&r.b));
     if (copy) {
         ret->text = (owl_str){copy, r.b.n};
         ret->whole = r.seen == 1 && !r.plain;
-        v->left -= r.b.n;
     } else if (!ret->fault.p) {
         rc = -OWL_ENOMEM;
     }

@@ -66,11 +66,8 @@ void owl_config__path(struct owl_buf *b, const struct owl_config *c, const struc
         owl_buf_putz(b, "mcp_server");
     for (size_t i = n; i-- > 0;) {
         if (up[i]->parent->kind == OWL_NODE_ARRAY) {
-            uint64_t index = 0;
-            for (const struct owl_value *e = up[i]->parent->first; e != up[i]; e = e->next)
-                index++;
             owl_buf_putc(b, '[');
-            owl_buf_putu(b, index);
+            owl_buf_putu(b, up[i]->index);
             owl_buf_putc(b, ']');
             continue;
         }

@@ -1,0 +1,89 @@
+/* unit/config/test_hostile.c - files that somebody wrote to do harm: too much work, and worse. */
+#include "box.h"
+
+#include <time.h>
+
+/* ---- work --------------------------------------------------------------------------------- */
+
+enum { MANY = 60000, SECONDS = 10 }; /* what grows with the square takes minutes */
+
+/* head, then a text for each of many numbers, then tail. */
+static void write_many(struct box *b, const char *name, const char *head, const char *each,
+                       const char *tail)
+{
+    struct owl_buf text;
+    owl_buf_init(&text, 64 << 20);
+    owl_buf_putz(&text, head);
+    for (unsigned i = 0; i < MANY; i++) {
+        const char *sign = strchr(each, '#');
+        owl_buf_put(&text, each, sign ? (size_t)(sign - each) : strlen(each));
+        if (sign) {
+            owl_buf_putu(&text, i);
+            owl_buf_putz(&text, sign + 1);
+        }
+    }
+    owl_buf_putz(&text, tail);
+    assert_int_equal(text.rc, 0);
+    box_bytes(b, name, owl_buf_str(&text));
+    owl_buf_done(&text);
+}
+
+/* Loads a file, asks for all that is ever asked, and fails if that took long. */
+static void assert_quick(struct box *b, const char *name)
+{
+    clock_t begin = clock();
+    struct owl_buf text;
+    LOAD(b, FILES(name));
+    box_report(b, &text);
+    const struct owl_value *root = owl_config_tree(b->c);
+    size_t secrets = 0;
+    for (const struct owl_value *v = root; v; v = owl_value_next(root, v)) {
+        owl_buf_reset(&text);
+        owl_value_pointer(&text, root, v);
+        secrets += owl_config_secret(b->c, v);
+    }
+    assert_int_equal(secrets, 0);
+    owl_buf_done(&text);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    if (seconds > SECONDS) {
+        print_error("%s took %.1f s\n", name, seconds);
+        fail();
+    }
+}
+
+TEST(the_work_grows_with_the_file_and_no_faster, "")
+{
+    struct box b;
+    box_open(&b);
+    write_many(&b, "list.json", "{\"mcp_server\":{\"skills\":{\"dirs\":[\"x\"", ",\"a\"", "]}}}");
+    assert_quick(&b, "list.json");
+    assert_errors(&b, 0);
+    write_many(&b, "keys.yaml", "mcp_server:\n", "  k#: 1\n", "");
+    assert_quick(&b, "keys.yaml");
+    write_many(&b, "unset.yaml", "mcp_server:\n  skills:\n    dirs:\n", "      - ${UNSET}\n", "");
+    assert_quick(&b, "unset.yaml");
+    assert_errors(&b, MANY);
+    write_many(&b, "one-line.json", "{\"mcpServers\":{\"s\":{\"command\":\"x\"}",
+               ",\"s#\":{\"command\":\"x\",\"cmd#\":1}", "}}");
+    assert_quick(&b, "one-line.json");
+    box_close(&b);
+}
+
+TEST(what_variables_become_is_limited_also_where_it_is_refused, "")
+{
+    struct box b;
+    struct owl_buf head;
+    box_open(&b);
+    owl_buf_init(&head, 2 << 20);
+    owl_buf_putz(&head, "{\"inputs\":[{\"id\":\"a\",\"default\":\"");
+    for (unsigned i = 0; i < 1000000; i++)
+        owl_buf_putc(&head, 'x');
+    owl_buf_putz(&head, "\"}],\n\"mcp_server\":{\"skills\":{\"dirs\":[\"\"");
+    owl_buf_putc(&head, '\0');
+    assert_int_equal(head.rc, 0);
+    write_many(&b, "inputs.json", head.p, ",\n\"${input:a}${input:a}\"", "]}}}");
+    assert_quick(&b, "inputs.json");
+    assert_says(&b, "the text is too long when its variables are replaced");
+    owl_buf_done(&head);
+    box_close(&b);
+}
