@@ -42,8 +42,27 @@ static int check_prefixes(struct owl_config *c, struct owl_value *servers)
     return rc;
 }
 
+/* Texts of ours end up as arguments, paths and addresses, which a NUL would cut short: what is used
+ * would not be what was judged. */
+static int check_texts(struct owl_config *c)
+{
+    int rc = 0;
+    struct owl_walk w = owl_walk__of(c, c->tree);
+    for (struct owl_value *v; rc == 0 && (v = owl_walk__next(&w));) {
+        if (!w.key || v->kind != OWL_NODE_STRING || !memchr(v->text.p, '\0', v->text.n))
+            continue;
+        struct owl_fault *f = owl_fault_add(&c->faults, v->at,
+                                            "this text has a NUL in it, which nothing can use");
+        rc = owl_config__blame(c, v, f);
+    }
+    return rc;
+}
+
 int owl_checks__tree(struct owl_config *c)
 {
     struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
-    return servers && servers->kind == OWL_NODE_OBJECT ? check_prefixes(c, servers) : 0;
+    int rc = check_texts(c);
+    if (rc == 0 && servers && servers->kind == OWL_NODE_OBJECT)
+        rc = check_prefixes(c, servers);
+    return rc;
 }

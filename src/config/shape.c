@@ -312,6 +312,8 @@ static int take_folders(struct shape *s, struct owl_value *v, const char *const 
             v->key = owl_str_of(path[i]);
         else if (!(into = map_at(s->c, into, path[i], v->key_at)))
             return -OWL_ENOMEM;
+        if (into->kind != OWL_NODE_OBJECT)
+            return 0; /* which is told when it is judged */
     }
     if (v->kind == OWL_NODE_STRING) {
         struct owl_value *list = owl_value_new(s->c->arena, OWL_NODE_ARRAY, v->at);
@@ -326,7 +328,7 @@ static int take_folders(struct shape *s, struct owl_value *v, const char *const 
     if (!over)
         return -OWL_ENOMEM;
     owl_value_add(over, v);
-    return into->kind == OWL_NODE_OBJECT ? owl_merge__over(s->c, into, over) : 0;
+    return owl_merge__over(s->c, into, over);
 }
 
 static int take_capabilities(struct shape *s, struct owl_value *v)

@@ -87,3 +87,45 @@ TEST(what_variables_become_is_limited_also_where_it_is_refused, "")
     owl_buf_done(&head);
     box_close(&b);
 }
+
+/* ---- what must not pass -------------------------------------------------------------------- */
+
+TEST(a_nul_within_a_text_is_refused, "")
+{
+    static const char *const files[] = {
+        "mcp_server: {servers: {a: {command: \"x\\0y\"}}}",
+        "mcp_server: {servers: {a: {command: x, args: [\"--safe\\0y\"]}}}",
+        "mcp_server: {servers: {a: {command: x, env: {A: \"b\\0c\"}}}}",
+        "mcp_server: {http: {socket: \"\\0abstract\"}}",
+    };
+    struct box b;
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(files); i++) {
+        box_try(&b, "a.yaml", files[i]);
+        assert_errors(&b, 1);
+        assert_says(&b, "has a NUL in it");
+        assert_int_equal(owl_config_usable(b.c), i < 3);
+    }
+    assert_null(owl_config_server_fault(b.c, OWL_STR("a")).p);
+    box_try(&b, "a.yaml", files[0]);
+    assert_non_null(owl_config_server_fault(b.c, OWL_STR("a")).p);
+    /* The schema of a command is of others: it may speak of anything. */
+    box_try(&b, "a.yaml",
+            "mcp_server: {handlers: {commands: {x: {description: d, command: c, "
+            "input_schema: {const: \"\\0\"}}}}}");
+    assert_errors(&b, 0);
+    box_close(&b);
+}
+
+TEST(folders_beside_what_is_no_map_leave_it_to_the_judge, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "owlclaw.yaml", "mcp_server: {handlers: text}\ncapabilities: [a]\n");
+    assert_errors(&b, 1);
+    assert_says(&b, "`handlers` must be a map, but is the text \"text\"");
+    box_try(&b, "owlclaw.yaml", "mcp_server: {handlers: [1]}\ncapabilities: [a]\n");
+    assert_errors(&b, 1);
+    assert_value(&b, "handlers", "[1]");
+    box_close(&b);
+}
