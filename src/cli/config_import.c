@@ -20,8 +20,10 @@ static void put_file(struct owl_buf *b, const struct owl_run *r, const struct ow
         tree->key = OWL_STR("mcp_server");
         owl_value_add(root, tree);
         owl_buf_putz(b, "# Imported from ");
-        for (size_t i = 0; i < r->n_operands; i++)
-            owl_buf_printf(b, "%s%s", i ? ", " : "", r->operands[i]);
+        for (size_t i = 0; i < r->n_operands; i++) {
+            owl_buf_putz(b, i ? ", " : "");
+            owl_put_visible(b, owl_str_of(r->operands[i]));
+        }
         owl_buf_putc(b, '\n');
         owl_value_yaml(b, root, NULL, NULL);
     }

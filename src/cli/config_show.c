@@ -79,7 +79,7 @@ static owl_str comment(void *data, const struct owl_value *v)
     const struct owl_source *source = source_of(s->config, v);
     struct owl_buf b;
     owl_buf_init_arena(&b, s->arena, 8192);
-    owl_buf_puts(&b, source->kind == OWL_SOURCE_DEFAULT ? OWL_STR("default") : source->name);
+    owl_put_visible(&b, source->kind == OWL_SOURCE_DEFAULT ? OWL_STR("default") : source->name);
     if (v->at.line > 0)
         owl_buf_printf(&b, ":%u", v->at.line);
     return b.rc ? OWL_STR("") : owl_buf_str(&b);
@@ -96,10 +96,11 @@ static void put_ignored(struct owl_buf *b, const struct owl_config *c)
         bool another = i == 0 || list[i].at.source != list[i - 1].at.source;
         if (another) {
             owl_buf_putz(b, i ? "\n# ignored in " : "# ignored in ");
-            owl_buf_puts(b, sources[list[i].at.source].name);
+            owl_put_visible(b, sources[list[i].at.source].name);
         }
-        owl_buf_putz(b, another ? ": " : ", ");
-        owl_json_quote(b, list[i].key);
+        owl_buf_putz(b, another ? ": \"" : ", \"");
+        owl_put_visible(b, list[i].key);
+        owl_buf_putc(b, '"');
     }
     if (n > 0)
         owl_buf_putc(b, '\n');

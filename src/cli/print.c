@@ -72,22 +72,6 @@ static bool among(uint32_t c, const struct range *ranges, size_t n)
     return false;
 }
 
-uint32_t owl_text_next(owl_str *text)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *u = (const unsigned char *)text->p;
-    size_t n = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-    uint32_t c = n == 1 ? u[0] : u[0] & (0x7fu >> n);
-    bool good = n > 0 && n <= text->n;
-    for (size_t i = 1; good && i < n; i++) {
-        good = (u[i] & 0xc0) == 0x80;
-        c = c << 6 | (u[i] & 0x3f);
-    }
-    good = good && c >= least[n] && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
-    *text = (owl_str){text->p + (good ? n : 1), text->n - (good ? n : 1)};
-    return good ? c : 0xfffd;
-}
-
 size_t owl_text_columns(uint32_t c)
 {
     /* Marks that are written over the character before them, and what joins characters. */
@@ -115,14 +99,6 @@ size_t owl_text_width(owl_str text)
     while (text.n > 0)
         width += owl_text_columns(owl_text_next(&text));
     return width;
-}
-
-bool owl_text_unsafe(uint32_t c)
-{
-    static const struct range ranges[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},
-                                          {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-                                          {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
-    return among(c, ranges, OWL_COUNT(ranges));
 }
 
 void owl_print_foreign(struct owl_print *p, enum owl_style style, owl_str text)

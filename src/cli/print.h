@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "base/base.h"
+#include "codec/visible.h"
 
 enum owl_colour { OWL_COLOUR_AUTO, OWL_COLOUR_ALWAYS, OWL_COLOUR_NEVER };
 enum owl_style { OWL_PLAIN, OWL_BOLD, OWL_DIM, OWL_GOOD, OWL_BAD, OWL_ACCENT };
@@ -36,11 +36,7 @@ void owl_print_table(struct owl_print *p, const char *const *cells, size_t colum
 
 /* Columns that UTF-8 text takes on a terminal. */
 size_t owl_text_width(owl_str text);
-/* Takes the next character off *@p text, which is not empty; U+FFFD for a byte that is none. */
-uint32_t owl_text_next(owl_str *text);
 /* 0, 1 or 2 columns. */
 size_t owl_text_columns(uint32_t character);
-/* Whether a character could drive the terminal or hide text: controls, directions, tags. */
-bool owl_text_unsafe(uint32_t character);
 
 #endif

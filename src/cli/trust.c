@@ -22,8 +22,12 @@ static int list(struct owl_run *r, const struct owl_trust *t)
     owl_buf_init(&b, 16 * 1024 * 1024);
     int rc = owl_trust_list(t, &b, &e);
     int code = rc ? fail(r, rc, &e) : OWL_EXIT_OK;
-    if (rc == 0)
-        OWL_IGNORE(fwrite(b.p, 1, b.n, r->out->file)); /* the program looks at its end */
+    owl_str rest = owl_buf_str(&b);
+    for (owl_str line, path; rc == 0 && rest.n > 0 && owl_str_split(&rest, '\n', &line);) {
+        OWL_IGNORE(owl_str_split(&line, '\t', &path)); /* each has one */
+        owl_print_foreign(r->out, OWL_PLAIN, path);
+        owl_print(r->out, OWL_PLAIN, "\t%.*s\n", (int)line.n, line.p);
+    }
     owl_buf_done(&b);
     return code;
 }

@@ -6,6 +6,7 @@
 #include "codec/value.h"
 
 #include "codec/text.h"
+#include "codec/visible.h"
 
 enum { COMMENT_COLUMN = 40 };
 
@@ -37,11 +38,11 @@ static bool is_plain(owl_str s)
     return true;
 }
 
-/* What YAML does not let stand for itself between quotes, or would take for the end of a line. */
+/* What YAML does not let stand for itself between quotes or would take for the end of a line, and
+ * what a terminal would. */
 static bool is_odd(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-           (c & 0xfffe) == 0xfffe;
+    return owl_text_unsafe(c) || (c & 0xfffe) == 0xfffe;
 }
 
 static uint32_t code_point(const char *p, size_t n)

@@ -6,10 +6,11 @@
 #include "config/report.h"
 
 #include "codec/json.h"
+#include "codec/visible.h"
 #include "config/variables.h"
 
 enum {
-    WIDTH = 160,  /* characters of a line that are shown */
+    WIDTH = 160, /* characters of a line that are shown */
     INDENT = 4,
     LOOK = 4096 /* bytes of a line that are looked at: a file of one line has many faults on it */
 };
@@ -119,10 +120,12 @@ static void show_line(struct owl_buf *b, const struct owl_config *c, const struc
         size_t next = i + 1;
         while (next < line.n && (line.p[next] & 0xc0) == 0x80)
             next++;
+        owl_str one = {line.p + i, next - i};
+        uint32_t character = owl_text_next(&one);
         bool hide = (i >= from || at + 1 >= column) && line.p[i] != ' ';
         if (hide)
             owl_buf_putc(b, '*');
-        else if ((unsigned char)line.p[i] < ' ' || line.p[i] == 0x7f)
+        else if (one.n > 0 || owl_text_unsafe(character))
             owl_buf_putc(b, ' ');
         else
             owl_buf_put(b, line.p + i, next - i);
@@ -202,7 +205,7 @@ void owl_report_fault(struct owl_buf *b, const struct owl_config *c, const struc
     const char *bold = colours ? "\033[1m" : "", *plain = colours ? "\033[0m" : "";
     const char *colour = !colours ? "" : f->warning ? "\033[35m" : "\033[31m";
     owl_buf_putz(b, bold);
-    owl_buf_puts(b, s->name);
+    owl_put_visible(b, s->name);
     if (f->at.line > 0)
         owl_buf_printf(b, ":%u:%u", f->at.line, f->at.column);
     owl_buf_printf(b, ":%s %s%s%s:%s ", plain, bold, colour, f->warning ? "warning" : "error",

@@ -2,6 +2,8 @@
  * Threads: pure. */
 #include "config/summary.h"
 
+#include "codec/visible.h"
+
 static void line(struct owl_buf *b, const char *name)
 {
     owl_buf_printf(b, "  %-12s", name);
@@ -32,9 +34,9 @@ static void put_http(struct owl_buf *b, const struct owl_config *c)
     bool v6 = host.n > 0 && memchr(host.p, ':', host.n) != NULL;
     line(b, "http");
     owl_buf_putz(b, v6 ? "[" : "");
-    owl_buf_puts(b, host);
+    owl_put_visible(b, host);
     owl_buf_putz(b, v6 ? "]:" : ":");
-    owl_buf_puts(b, text(c, "http.port"));
+    owl_put_visible(b, text(c, "http.port"));
     owl_buf_putz(b, is_on(c, "http.tls.enabled") ? ", TLS" : ", no TLS");
     if (is_on(c, "http.tls.enabled") && is_on(c, "http.tls.verify_client"))
         owl_buf_putz(b, " with client certificates");
@@ -62,7 +64,7 @@ static void put_servers(struct owl_buf *b, const struct owl_config *c)
         owl_buf_printf(b, ", %u of them off", off);
     for (const struct owl_value *s = servers->first; s && shown <= NAMES; s = s->next, shown++) {
         owl_buf_putz(b, shown == 0 ? ": " : ", ");
-        owl_buf_puts(b, shown < NAMES ? s->key : OWL_STR("…"));
+        owl_put_visible(b, shown < NAMES ? s->key : OWL_STR("…"));
     }
     owl_buf_putc(b, '\n');
 }
@@ -74,13 +76,13 @@ static void put_governance(struct owl_buf *b, const struct owl_config *c)
         owl_buf_putz(b, "off\n");
         return;
     }
-    owl_buf_puts(b, text(c, "governance.default_quota.max_calls_per_minute"));
+    owl_put_visible(b, text(c, "governance.default_quota.max_calls_per_minute"));
     owl_buf_putz(b, " calls a minute, ");
-    owl_buf_puts(b, text(c, "governance.default_quota.max_calls_per_day"));
+    owl_put_visible(b, text(c, "governance.default_quota.max_calls_per_day"));
     owl_buf_putz(b, " a day, ");
-    owl_buf_puts(b, text(c, "governance.default_quota.monthly_budget"));
+    owl_put_visible(b, text(c, "governance.default_quota.monthly_budget"));
     owl_buf_putc(b, ' ');
-    owl_buf_puts(b, text(c, "governance.currency"));
+    owl_put_visible(b, text(c, "governance.currency"));
     owl_buf_putz(b, " a month for each client\n");
 }
 
@@ -88,23 +90,23 @@ void owl_config_summary(struct owl_buf *b, const struct owl_config *c)
 {
     owl_str transport = text(c, "transport");
     line(b, "transport");
-    owl_buf_puts(b, transport);
+    owl_put_visible(b, transport);
     owl_buf_putc(b, '\n');
     if (owl_str_is(transport, "http"))
         put_http(b, c);
     put_servers(b, c);
     line(b, "tools");
-    owl_buf_puts(b, text(c, "tools.default_timeout_seconds"));
+    owl_put_visible(b, text(c, "tools.default_timeout_seconds"));
     owl_buf_putz(b, " s for a call at most\n");
     line(b, "skills");
-    owl_buf_puts(b, text(c, "resources.skills_dir"));
+    owl_put_visible(b, text(c, "resources.skills_dir"));
     owl_buf_putc(b, '\n');
     put_governance(b, c);
     line(b, "logging");
-    owl_buf_puts(b, text(c, "logging.level"));
+    owl_put_visible(b, text(c, "logging.level"));
     owl_buf_putz(b, " as ");
-    owl_buf_puts(b, text(c, "logging.format"));
+    owl_put_visible(b, text(c, "logging.format"));
     owl_buf_putz(b, " to ");
-    owl_buf_puts(b, text(c, "logging.output"));
+    owl_put_visible(b, text(c, "logging.output"));
     owl_buf_putc(b, '\n');
 }

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "config/summary.h"
+
 /* ---- work --------------------------------------------------------------------------------- */
 
 enum { MANY = 60000, SECONDS = 10 }; /* what grows with the square takes minutes */
@@ -127,5 +129,53 @@ TEST(folders_beside_what_is_no_map_leave_it_to_the_judge, "")
     box_try(&b, "owlclaw.yaml", "mcp_server: {handlers: [1]}\ncapabilities: [a]\n");
     assert_errors(&b, 1);
     assert_value(&b, "handlers", "[1]");
+    box_close(&b);
+}
+
+/* ---- terminals ----------------------------------------------------------------------------- */
+
+static void assert_harmless(owl_str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        bool c1 = text.p[i] == '\xc2' && (unsigned char)text.p[i + 1] < 0xa0;
+        bool bidi = text.n - i >= 3 && memcmp(text.p + i, "\xe2\x80\xae", 3) == 0;
+        if (text.p[i] == '\033' || c1 || bidi) {
+            print_error("byte %zu of %.*s\n", i, (int)text.n, text.p);
+            fail();
+        }
+    }
+}
+
+TEST(nothing_of_a_file_drives_the_terminal, "")
+{
+    struct box b;
+    struct owl_buf text;
+    box_open(&b);
+    /* The names of files, keys decoded and as they stand, and values. */
+    box_write(&b, "in/a\033[31m\nb.yaml", "mcp_server: {a: 1}\n");
+    box_write(&b,
+              "in/b\xc2\x9b"
+              "31m.yaml",
+              "mcp_server: {\"\xc2\x9b\xe2\x80\xae\": 1}\n");
+    box_write(&b, "in/c\xff.json",
+              "{\"mcpServers\":{\"a\":{\"command\":\"x\",\"\\u009b\\u202e\":1}}}");
+    box_try(&b, "a.yaml", "include: in/*\nmcp_server: {http: {port: \"\\u009b1\\e[m\"}}\n");
+    assert_errors(&b, 3);
+    assert_says(&b, "in/a\xef\xbf\xbd[31m b.yaml:1:14: error: `a` is no key");
+    assert_says(&b, "`??` is not understood");
+    assert_says(&b, "the text \"?1?[m\"");
+    box_report(&b, &text);
+    assert_harmless(owl_buf_str(&text));
+    owl_buf_reset(&text);
+    box_try(&b, "a.yaml",
+            "mcp_server: {resources: {skills_dir: \"\\u009b\\e[2J\"}, "
+            "servers: {\"\\u009b\\u202e\": {command: x}}}\n");
+    assert_errors(&b, 0);
+    owl_config_summary(&text, b.c);
+    assert_harmless(owl_buf_str(&text));
+    owl_buf_reset(&text);
+    owl_value_yaml(&text, owl_config_tree(b.c), NULL, NULL);
+    assert_harmless(owl_buf_str(&text));
+    owl_buf_done(&text);
     box_close(&b);
 }
