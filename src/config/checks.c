@@ -32,6 +32,7 @@ static int check_prefixes(struct owl_config *c, struct owl_value *servers)
         struct owl_value *at = own ? own : owl_value_get(other, OWL_STR("prefix"));
         if (!at)
             continue;
+        prefix = owl_config_secret(c, at) ? OWL_STR("***") : prefix;
         struct owl_fault *f = owl_fault_add(
             &c->faults, at->at, "the tools of `%.*s` and `%.*s` would both be named `%.*s__...`",
             (int)other->key.n, other->key.p, (int)v->key.n, v->key.p, (int)prefix.n, prefix.p);

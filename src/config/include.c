@@ -111,7 +111,7 @@ static int match(struct owl_load *l, struct file *f, const struct owl_value *v)
     else if (found == GLOB_NOSPACE)
         rc = -OWL_ENOMEM;
     else if (rc != -OWL_ENOMEM) {
-        no_match(c, v, x.text);
+        no_match(c, v, x.secret ? v->text : x.text);
         rc = 0;
     }
     globfree(&g);

@@ -5,6 +5,8 @@
  * stands behind a name that speaks of secrets, and every secret of the tree that is on that line. */
 #include "config/report.h"
 
+#include <strings.h>
+
 #include "codec/json.h"
 #include "codec/visible.h"
 #include "config/variables.h"
@@ -34,14 +36,31 @@ static owl_str line_of(owl_str text, uint32_t n)
     return (owl_str){p, (size_t)(stop - p) - (stop > p && stop[-1] == '\r')};
 }
 
+#define NOWHERE SIZE_MAX
+
 static bool word_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
 }
 
-/* The byte from which on a line is not to be shown: behind NAME and its ":" or "=". */
-static size_t secret_from(owl_str line)
+/* Whether what stands behind a name is secret. A file that cannot be read has no tree to ask: the
+ * schema's own secrets are named here. */
+static bool telling(owl_str dotted)
+{
+    static const char *const names[] = {"state_key", "key", "env", "headers"};
+    for (owl_str name; owl_str_split(&dotted, '.', &name);) {
+        if (owl_secret__name(name))
+            return true;
+        for (size_t i = 0; i < OWL_COUNT(names); i++)
+            if (owl_str_is(name, names[i]))
+                return true;
+    }
+    return false;
+}
+
+/* The byte from which on a line is not to be shown: behind NAME and its ":", "=" or ",". */
+static size_t named_from(owl_str line)
 {
     for (size_t i = 0; i < line.n;) {
         size_t end = i;
@@ -51,12 +70,30 @@ static size_t secret_from(owl_str line)
         size_t at = end;
         while (at < line.n && (line.p[at] == '"' || line.p[at] == '\'' || line.p[at] == ' '))
             at++;
-        bool named = word.n > 0 && owl_secret__name(word);
-        if (named && at < line.n && strchr(":=,", line.p[at]) && at + 1 < line.n)
+        if (word.n > 0 && at < line.n && strchr(":=,", line.p[at]) && telling(word))
             return at + 1;
         i = end > i ? end : i + 1;
     }
-    return line.n;
+    return NOWHERE;
+}
+
+/* The same of a text that carries a secret, whatever its name: of a header, or in a URL. */
+static size_t carried_from(owl_str line)
+{
+    static const char *const schemes[] = {"bearer ", "basic "};
+    for (size_t i = 0; i < line.n; i++) {
+        owl_str word = {line.p + i, 0};
+        for (size_t k = 0; k < OWL_COUNT(schemes); k++)
+            if (strncasecmp(word.p, schemes[k], strlen(schemes[k])) == 0)
+                return i + strlen(schemes[k]);
+        if (line.p[i] != ':')
+            continue;
+        while (i + word.n < line.n && !strchr(" \"'", word.p[word.n]))
+            word.n++;
+        if (word.n > 3 && owl_secret__text(word))
+            return i + 1;
+    }
+    return NOWHERE;
 }
 
 static size_t indent_of(owl_str line)
@@ -67,25 +104,51 @@ static size_t indent_of(owl_str line)
     return n;
 }
 
-/* Whether a line goes on with what an earlier one began, and that is secret. */
+/* Whether a line is within a text of several lines, as TOML has them. */
+static bool within_quotes(owl_str text, owl_str line)
+{
+    static const char *const quotes[] = {"\"\"\"", "'''"};
+    for (size_t k = 0; k < OWL_COUNT(quotes); k++) {
+        bool open = false;
+        const char *p = text.p;
+        while ((p = memmem(p, (size_t)(line.p - p), quotes[k], 3)) != NULL) {
+            open = !open;
+            p += 3;
+        }
+        if (open)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a line is within, or goes on with, what an earlier one began, and that is secret: the
+ * lines above it that are indented less, a [table], and a name at the end of the last line. */
 static bool continues_secret(owl_str text, owl_str line)
 {
-    enum { BACK = 64 };
+    enum { BACK = 4096 };
     size_t indent = indent_of(line);
+    bool last = true;
     const char *p = line.p;
     for (unsigned i = 0; i < BACK && p > text.p; i++) {
         const char *before = memrchr(text.p, '\n', (size_t)(p - 1 - text.p));
         const char *begin = before ? before + 1 : text.p;
         owl_str above = {begin, (size_t)(p - 1 - begin)};
         p = begin;
-        if (indent_of(above) == above.n || indent_of(above) >= indent)
+        size_t deep = indent_of(above);
+        if (deep == above.n || above.n > LOOK)
             continue;
-        size_t n = 0;
-        while (n < above.n && above.p[n] != ':' && above.p[n] != '=')
-            n++;
-        return owl_secret__name((owl_str){above.p, n});
+        size_t from = named_from(above);
+        if (last && from != NOWHERE && owl_str_trim((owl_str){begin + from, above.n - from}).n == 0)
+            return true;
+        last = false;
+        owl_str table = owl_str_trim(above);
+        if (table.n > 2 && table.p[0] == '[' && table.p[table.n - 1] == ']')
+            return telling((owl_str){table.p + 1, table.n - 2});
+        if (deep < indent && from != NOWHERE)
+            return true;
+        indent = deep < indent ? deep : indent;
     }
-    return false;
+    return within_quotes(text, line);
 }
 
 /* The column of the first secret value of the tree that is on a line, as far as that is shown. */
@@ -106,7 +169,11 @@ static size_t hidden_by_name(owl_str text, owl_str line, size_t at)
 {
     size_t skip = at > LOOK ? at - LOOK : 0;
     owl_str part = {line.p + skip, line.n - skip < 2 * LOOK ? line.n - skip : 2 * LOOK};
-    return skip + (continues_secret(text, line) ? indent_of(part) : secret_from(part));
+    size_t named = named_from(part), carried = carried_from(part);
+    if (continues_secret(text, line))
+        return skip + indent_of(part);
+    size_t from = named < carried ? named : carried;
+    return from == NOWHERE ? line.n : skip + from;
 }
 
 /* The line as it may be seen: one mark a character, no control characters. */
@@ -159,6 +226,8 @@ static owl_str hidden_word(const struct owl_fault *f, owl_str text)
             at++;
     if (at >= line.n || at < hidden_by_name(text, line, at))
         return (owl_str){NULL, 0};
+    while (at + 1 < line.n && !word_char(line.p[at]))
+        at++; /* what YAML says of a value: an anchor, a tag */
     owl_str word = {line.p + at, 0};
     while (at + word.n < line.n && !strchr(" \t\r\"',[]{}", word.p[word.n]))
         word.n++;

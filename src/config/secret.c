@@ -60,12 +60,12 @@ static bool word_char(char c)
            c == '-';
 }
 
-/* --token=x, ?api_key=x */
+/* --token=x, ?api_key=x, "X-Api-Key: x" */
 static bool has_assignment(owl_str s)
 {
     for (size_t i = 1; i < s.n; i++) {
         size_t from = i;
-        if (s.p[i] != '=')
+        if (s.p[i] != '=' && s.p[i] != ':')
             continue;
         while (from > 0 && word_char(s.p[from - 1]))
             from--;

@@ -19,6 +19,8 @@ static bool is_on(const struct owl_config *c, const char *key)
 static owl_str text(const struct owl_config *c, const char *key)
 {
     const struct owl_value *v = owl_config_get(c, key);
+    if (v && owl_config_secret(c, v))
+        return OWL_STR("********");
     return v && v->text.p ? v->text : OWL_STR("?");
 }
 

@@ -212,6 +212,25 @@ TEST(secrets_are_never_shown, "")
         "mcp_server:\n  name: ${TOKEN}\n  title: [\"${TOKEN}\"]\n  http: {port: '${TOKEN}'}\n",
         "[mcp_server]\npassword = hunter2\n",
         "{\"mcp_server\": {\"password\": hunter2}}",
+        /* What cannot be read has no tree that would tell what is secret. */
+        "[mcp_server]\npassword = \"\"\"\nhunter2\\q\n\"\"\"\n",
+        "[mcp_server]\npassword = '''\nhunter2\001\n'''\n",
+        "[mcp_server.servers.a.env]\nA = 1\nB = hunter2\n",
+        "[mcp_server]\nservers.a.env.B = hunter2\n",
+        "{\"mcp_server\": {\"password\":\n\"hunter2\\q\"}}",
+        "{\"mcp_server\": {\"servers\": {\"a\":{\"args\":[\"--token\",\n\"hunter2\", tru]}}}}",
+        "{\"mcp_server\": {\"servers\": {\"a\":{\"env\":{\"A\":\"hunter2\", \"B\": tru}}}}}",
+        "{\"mcp_server\": {\"servers\": {\"a\":{\"url\":\"https://u:hunter2@h/\" \"B\": 1}}}}",
+        "{\"mcp_server\": {\"x\": \"Bearer hunter2\" \"B\": 1}}",
+        "mcp_server:\n  servers:\n    a:\n      env:\n        A: b\n        FOO: hunter2: x\n",
+        "mcp_server:\n  servers:\n    a:\n      headers:\n        FOO: \"hunter2\n",
+        "mcp_server:\n  state_key: hunter2\n  state_key: hunter2\n",
+        "mcp_server:\n  state_key: *hunter2\n",
+        "mcp_server:\n  state_key: !hunter2 x\n",
+        "mcp_server:\n  servers: {a: {command: x, args: [\"X-Api-Key: hunter2\"], comand: y}}\n",
+        "include: x-${TOKEN}.yaml\nmcp_server: {}\n",
+        "mcp_server:\n  servers:\n    a: {command: x, prefix: '${TOKEN}'}\n"
+        "    b: {command: x, prefix: '${TOKEN}'}\n",
     };
     struct box b;
     box_open(&b);
