@@ -2,6 +2,7 @@
  * Threads: the main one. */
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "cli/command.h"
@@ -37,6 +38,10 @@ static int add(struct owl_run *r, const struct owl_trust *t, const char *path)
     struct owl_file f = {0};
     owl_error e = {0};
     char real[PATH_MAX];
+    struct stat s;
+    /* A pipe would be waited for. What becomes one after this look is the user's own doing. */
+    if (stat(path, &s) == 0 && !S_ISREG(s.st_mode))
+        return owl_run_fail(r, OWL_EXIT_USAGE, "%s: this is no regular file", path);
     int rc = owl_file_read(&f, path, OWL_FILE_MAX, &e);
     if (rc == 0 && !realpath(path, real))
         rc = -OWL_EIO;

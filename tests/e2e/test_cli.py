@@ -163,6 +163,34 @@ def what_was_typed_cannot_drive_the_terminal():
     refuses(done, 'there is no command "�[2J�]0;x�"')
 
 
+@test()
+def names_of_files_drive_neither_terminal_nor_yaml():
+    with folder() as there:
+        name = "a\x1b[2J\nmcp_server: {transport: http}\n#.json"
+        (there / name).write_text('{"mcpServers": {"a": {"command": "x"}}}')
+        done = owlclaw("mcp-server", "config", "import", name, cwd=there)
+        equal((done.code, done.err.count("\x1b")), (0, 0))
+        equal(done.out.split("\n")[:2],
+              ["# Imported from a�[2J mcp_server: {transport: http} #.json", "mcp_server:"])
+        done = owlclaw("mcp-server", "config", "show", "--changed", "-c", name, cwd=there)
+        check("\x1b" not in done.out + done.err, "an escape is shown")
+        check(not re.search("^mcp_server: ", done.out, re.M), "a name is taken for YAML")
+        done = owlclaw("trust", name, cwd=there, env={"XDG_STATE_HOME": str(there)})
+        equal(done.code, 2, "a path with a newline")
+        os.rename(there / name, there / "b\x1b[2J")
+        equal(owlclaw("trust", "b\x1b[2J", cwd=there, env={"XDG_STATE_HOME": str(there)}).code, 0)
+        done = owlclaw("trust", "--list", cwd=there, env={"XDG_STATE_HOME": str(there)})
+        check(re.fullmatch(".*/b�\\[2J\t[0-9a-z:]+\n", done.out), f"the list is {done.out!r}")
+
+
+@test()
+def only_files_are_trusted():
+    with folder() as there:
+        os.mkfifo(there / ".kode.json")
+        done = owlclaw("trust", cwd=there, env={"XDG_STATE_HOME": str(there)})
+        refuses(done, ".kode.json: this is no regular file")
+
+
 # ---- output --------------------------------------------------------------------------------------
 
 
