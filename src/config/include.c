@@ -7,6 +7,7 @@
  * bytes. What is included is read first, so that the file itself stands over it. */
 #include "config/internal.h"
 
+#include <dirent.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -78,6 +79,40 @@ static void no_match(struct owl_config *c, const struct owl_value *v, owl_str pa
                       pattern.p);
 }
 
+/* What patterns may still look at; glob() has no data for its callbacks. */
+static OWL_THREAD_LOCAL size_t entries_left;
+
+static void *open_folder(const char *path)
+{
+    return entries_left > 0 ? opendir(path) : NULL;
+}
+
+static struct dirent *next_entry(void *folder)
+{
+    if (entries_left == 0)
+        return NULL;
+    entries_left--;
+    return readdir(folder);
+}
+
+static void close_folder(void *folder)
+{
+    closedir(folder);
+}
+
+static int find(struct owl_load *l, const char *pattern, glob_t *g)
+{
+    *g = (glob_t){.gl_opendir = open_folder,
+                  .gl_readdir = next_entry,
+                  .gl_closedir = close_folder,
+                  .gl_stat = stat,
+                  .gl_lstat = lstat};
+    entries_left = OWL_CONFIG__ENTRIES - l->entries;
+    int found = glob(pattern, GLOB_NOSORT | GLOB_ALTDIRFUNC, NULL, g);
+    l->entries = OWL_CONFIG__ENTRIES - entries_left;
+    return found;
+}
+
 /* Finds the files of one pattern. */
 static int match(struct owl_load *l, struct file *f, const struct owl_value *v)
 {
@@ -105,8 +140,12 @@ static int match(struct owl_load *l, struct file *f, const struct owl_value *v)
     owl_buf_putc(&pattern, '\0');
     glob_t g = {0};
     rc = pattern.rc;
-    int found = rc ? GLOB_NOMATCH : glob(pattern.p, GLOB_NOSORT, NULL, &g);
-    if (found == 0)
+    int found = rc ? GLOB_NOMATCH : find(l, pattern.p, &g);
+    if (l->entries == OWL_CONFIG__ENTRIES && rc == 0)
+        owl_fault_add(&c->faults, v->at,
+                      "`include` would look through more than %d files to find these",
+                      OWL_CONFIG__ENTRIES);
+    else if (found == 0)
         rc = keep_matches(c, f, &g);
     else if (found == GLOB_NOSPACE)
         rc = -OWL_ENOMEM;

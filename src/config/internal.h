@@ -23,6 +23,7 @@ enum {
     OWL_CONFIG__FILE = 10 << 20, /* bytes of one file */
     OWL_CONFIG__FILES = 256,     /* files of one configuration */
     OWL_CONFIG__INCLUDES = 16,   /* files that include one another */
+    OWL_CONFIG__ENTRIES = 50000, /* of folders that patterns look at, in all */
     OWL_CONFIG__DEPTH = 128      /* levels of the tree that have keys */
 };
 
@@ -48,6 +49,7 @@ struct owl_load {
     const struct owl_config_options *o;
     struct owl_variables variables;
     const char *dir, *home;
+    size_t entries;  /* of folders that patterns have looked at */
     bool too_many;   /* files; told once */
     bool in_passing; /* the file at hand is a .kode.json in its place: it may have nothing for us */
 };

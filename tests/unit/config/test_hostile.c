@@ -90,6 +90,19 @@ TEST(what_variables_become_is_limited_also_where_it_is_refused, "")
     box_close(&b);
 }
 
+TEST(a_pattern_does_not_look_through_the_whole_machine, "")
+{
+    struct box b;
+    box_open(&b);
+    clock_t begin = clock();
+    box_try(&b, "mcp-server.yaml",
+            "include: [/*/*/*/*/*/*/*, /proc/*/task/*/fd/*]\nmcp_server: {}\n");
+    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < SECONDS);
+    assert_says(&b, "`include` would look through more than 50000 files");
+    assert_int_equal(owl_config_faults(b.c)->errors, 2);
+    box_close(&b);
+}
+
 /* ---- what must not pass -------------------------------------------------------------------- */
 
 TEST(a_nul_within_a_text_is_refused, "")
