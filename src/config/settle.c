@@ -5,6 +5,8 @@
  * none takes back what an earlier file said, as an empty YAML map does; the default applies. */
 #include "config/internal.h"
 
+#include "config/units.h"
+
 /* Takes nulls out of an object, where they mean nothing. */
 static void drop_nulls(struct owl_config *c, struct owl_value *object, uint32_t key)
 {
@@ -61,6 +63,16 @@ static int look_again(struct owl_config *c, struct owl_value *v, uint32_t key)
     return refuse(c, v, &x);
 }
 
+/* An amount that could not become a number: its pattern alone would let it pass. */
+static int look_at_amount(struct owl_config *c, struct owl_value *v, uint32_t key)
+{
+    struct owl_expansion x = {.fault = OWL_STR("the amount is too large or too fine"),
+                              .hint = OWL_STR("bytes are whole; times go down to thousandths")};
+    bool left = v->kind == OWL_NODE_STRING &&
+                owl_units__spelt(v->text, owl_keys__of(&c->keys, key)->unit);
+    return left ? refuse(c, v, &x) : 0;
+}
+
 static int settle(struct owl_load *l, struct owl_value *v, uint32_t key)
 {
     struct owl_config *c = l->c;
@@ -81,6 +93,8 @@ static int settle(struct owl_load *l, struct owl_value *v, uint32_t key)
             return rc;
     }
     int rc = owl_coerce__unit(c, v, key);
+    if (rc == 0)
+        rc = look_at_amount(c, v, key);
     return rc ? rc : look_again(c, v, key);
 }
 

@@ -12,14 +12,26 @@ struct unit {
     uint64_t worth; /* milliseconds, or bytes */
 };
 
+/* These lists and the patterns of the schema ($defs/time, $defs/bytes) are the same. */
 static const struct unit durations[] = {
-    {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 24 * 3600 * 1000},
+    {"ms", 1},          {"s", 1000},        {"sec", 1000},           {"m", 60 * 1000},
+    {"min", 60 * 1000}, {"h", 3600 * 1000}, {"d", 24 * 3600 * 1000}, {"w", 7 * 24 * 3600 * 1000},
 };
 
+/* In capitals or not, with a "B" behind it or not. */
 static const struct unit sizes[] = {
-    {"B", 1},          {"KB", 1000},      {"MB", 1000 * 1000}, {"GB", 1000 * 1000 * 1000},
-    {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30},
+    {"", 1},
+    {"K", 1000},
+    {"M", 1000 * 1000},
+    {"G", 1000 * 1000 * 1000},
+    {"T", UINT64_C(1000) * 1000 * 1000 * 1000},
+    {"Ki", 1u << 10},
+    {"Mi", 1u << 20},
+    {"Gi", 1u << 30},
+    {"Ti", UINT64_C(1) << 40},
 };
+
+enum reading { NO_AMOUNT, AMOUNT, BEYOND }; /* it is none; it is one; it is one nobody can count */
 
 static bool digit(char c)
 {
@@ -32,47 +44,62 @@ static bool letter(char c)
 }
 
 /* Takes "12.345" off @p s as thousandths. */
-static bool take_number(owl_str *s, uint64_t *ret)
+static enum reading take_number(owl_str *s, uint64_t *ret)
 {
     size_t i = 0;
-    uint64_t n = 0;
-    while (i < s->n && digit(s->p[i])) {
-        if (n > UINT64_C(1000000000000000))
-            return false;
-        n = n * 10 + (uint64_t)(s->p[i++] - '0');
+    uint64_t n = 0, place = 100;
+    bool beyond = false;
+    for (; i < s->n && digit(s->p[i]); i++) {
+        beyond = beyond || n > UINT64_C(1000000000000000);
+        n = beyond ? n : n * 10 + (uint64_t)(s->p[i] - '0');
     }
     if (i == 0)
-        return false;
+        return NO_AMOUNT;
     n *= 1000;
     if (i < s->n && s->p[i] == '.') {
-        uint64_t place = 100;
         size_t first = ++i;
         for (; i < s->n && digit(s->p[i]); i++, place /= 10) {
-            if (place == 0)
-                return false;
+            beyond = beyond || (place == 0 && s->p[i] != '0');
             n += (uint64_t)(s->p[i] - '0') * place;
         }
         if (i == first)
-            return false;
+            return NO_AMOUNT;
     }
     *s = (owl_str){s->p + i, s->n - i};
     *ret = n;
-    return true;
+    return beyond ? BEYOND : AMOUNT;
+}
+
+static uint64_t duration(owl_str name)
+{
+    for (size_t i = 0; i < OWL_COUNT(durations); i++)
+        if (owl_str_is(name, durations[i].name))
+            return durations[i].worth;
+    return 0;
+}
+
+static uint64_t size(owl_str name)
+{
+    bool byte = name.n > 0 && (name.p[name.n - 1] | 0x20) == 'b';
+    bool binary = name.n == 2 && (name.p[1] | 0x20) == 'i';
+    if (name.n == 0 || binary) /* "Ki" without its "B" is nothing that people write */
+        return 0;
+    name.n -= byte;
+    for (size_t i = 0; i < OWL_COUNT(sizes); i++)
+        if (owl_str_ieq(name, owl_str_of(sizes[i].name)))
+            return sizes[i].worth;
+    return 0;
 }
 
 /* Takes the letters of a unit off @p s; 0: there are none, or no such unit. */
-static uint64_t take_unit(owl_str *s, bool size)
+static uint64_t take_unit(owl_str *s, bool is_size)
 {
-    owl_str name = {s->p, 0};
-    while (name.n < s->n && letter(s->p[name.n]))
+    size_t blank = is_size && s->n > 0 && s->p[0] == ' ';
+    owl_str name = {s->p + blank, 0};
+    while (blank + name.n < s->n && letter(name.p[name.n]))
         name.n++;
-    *s = (owl_str){s->p + name.n, s->n - name.n};
-    const struct unit *list = size ? sizes : durations;
-    size_t n = size ? OWL_COUNT(sizes) : OWL_COUNT(durations);
-    for (size_t i = 0; i < n; i++)
-        if (owl_str_is(name, list[i].name))
-            return list[i].worth;
-    return 0;
+    *s = (owl_str){name.p + name.n, s->n - blank - name.n};
+    return is_size ? size(name) : duration(name);
 }
 
 /* Writes thousandths without needless zeros. */
@@ -92,29 +119,39 @@ static void put_thousandths(struct owl_buf *b, uint64_t n)
 }
 
 /* The sum of all parts, in thousandths of a millisecond or byte. */
-static bool sum(owl_str s, bool size, uint64_t *ret)
+static enum reading sum(owl_str s, bool is_size, uint64_t *ret)
 {
     uint64_t total = 0;
+    bool beyond = false;
     for (unsigned parts = 0; s.n > 0; parts++) {
-        uint64_t n, part;
-        if (parts == PARTS || (size && parts > 0) || !take_number(&s, &n))
-            return false;
-        uint64_t worth = take_unit(&s, size);
-        if (worth == 0 || __builtin_mul_overflow(n, worth, &part) ||
-            __builtin_add_overflow(total, part, &total))
-            return false;
+        uint64_t n = 0, part;
+        enum reading number = take_number(&s, &n);
+        uint64_t worth = number == NO_AMOUNT || (is_size && parts > 0) ? 0 : take_unit(&s, is_size);
+        if (worth == 0)
+            return NO_AMOUNT;
+        beyond = beyond || number == BEYOND || parts == PARTS ||
+                 __builtin_mul_overflow(n, worth, &part) ||
+                 __builtin_add_overflow(total, part, &total);
     }
     *ret = total;
-    return true;
+    return beyond ? BEYOND : AMOUNT;
 }
 
 bool owl_units__read(owl_str text, enum owl_key_unit unit, struct owl_buf *b)
 {
     uint64_t total, worth = unit == OWL_UNIT__SECONDS ? 1000 : 1;
-    if (text.n == 0 || unit == OWL_UNIT__NONE || !sum(text, unit == OWL_UNIT__BYTES, &total))
+    if (text.n == 0 || unit == OWL_UNIT__NONE ||
+        sum(text, unit == OWL_UNIT__BYTES, &total) != AMOUNT)
         return false;
     if (total % worth || (unit == OWL_UNIT__BYTES && total % 1000))
         return false;
     put_thousandths(b, total / worth);
     return b->rc == 0;
+}
+
+bool owl_units__spelt(owl_str text, enum owl_key_unit unit)
+{
+    uint64_t total;
+    return text.n > 0 && unit != OWL_UNIT__NONE &&
+           sum(text, unit == OWL_UNIT__BYTES, &total) != NO_AMOUNT;
 }

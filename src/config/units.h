@@ -11,5 +11,7 @@
  * False, and nothing appended: it is none, or does not come out even (bytes are whole, the rest has
  * a thousandth at most). */
 bool owl_units__read(owl_str text, enum owl_key_unit unit, struct owl_buf *b);
+/* Whether it is spelt as an amount, be it one that comes out even or not. */
+bool owl_units__spelt(owl_str text, enum owl_key_unit unit);
 
 #endif
