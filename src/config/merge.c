@@ -42,6 +42,15 @@ static void replaced(struct owl_config *c, const struct owl_value *old, const st
                     old->key_at.column, is_map(old) ? "which is a map" : "which is no map");
 }
 
+/* Whether a later file tells all of a server anew. What an earlier one said of another program or
+ * address must not be mixed in: its arguments, its variables, its headers with their secrets. */
+static bool is_whole(const struct owl_config *c, const struct owl_value *servers,
+                     const struct owl_value *entry)
+{
+    return servers->parent == c->tree && owl_str_is(servers->key, "servers") &&
+           (owl_value_get(entry, OWL_STR("command")) || owl_value_get(entry, OWL_STR("url")));
+}
+
 static int merge_members(struct owl_config *c, struct pair *p, struct pair **queue)
 {
     struct owl_map map;
@@ -57,7 +66,7 @@ static int merge_members(struct owl_config *c, struct pair *p, struct pair **que
             owl_value_add(p->into, m);
             if (mapped)
                 rc = owl_map_put(&map, m->key, m, NULL);
-        } else if (is_map(old) && is_map(m)) {
+        } else if (is_map(old) && is_map(m) && !is_whole(c, p->into, m)) {
             struct pair *later = owl_arena_alloc(c->arena, sizeof *later);
             if (later)
                 *later = (struct pair){*queue, old, m};

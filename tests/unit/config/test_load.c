@@ -240,6 +240,27 @@ TEST(later_files_stand_over_earlier_ones, "")
     box_close(&b);
 }
 
+TEST(a_server_that_is_told_anew_is_told_as_a_whole, "KO-6.2.b")
+{
+    struct box b;
+    box_open(&b);
+    box_write(&b, "a.json",
+              "{\"mcpServers\": {\"x\": {\"command\": \"one\", \"args\": [\"a\"]},"
+              "\"y\": {\"url\": \"https://y\", \"headers\": {\"Authorization\": \"k\"}},"
+              "\"z\": {\"command\": \"three\", \"env\": {\"A\": \"1\"}}}}");
+    box_write(&b, "b.json",
+              "{\"mcpServers\": {\"x\": {\"url\": \"https://x\"},"
+              "\"y\": {\"url\": \"https://elsewhere\"}, \"z\": {\"disabled\": true}}}");
+    LOAD(&b, FILES("a.json", "b.json"));
+    assert_value(&b, "servers.x.command", NULL);
+    assert_value(&b, "servers.x.args", "[]");
+    assert_value(&b, "servers.x.url", "\"https://x\"");
+    assert_value(&b, "servers.y.headers", "{}"); /* another host learns no secret */
+    assert_value(&b, "servers.z.env", "{\"A\":\"1\"}");
+    assert_value(&b, "servers.z.enabled", "false");
+    box_close(&b);
+}
+
 TEST(a_map_that_meets_another_thing_is_told, "")
 {
     struct box b;
