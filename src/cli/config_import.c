@@ -13,12 +13,16 @@ static void put_file(struct owl_buf *b, const struct owl_run *r, const struct ow
 {
     struct owl_arena *a = owl_arena_new(0);
     struct owl_value *root = a ? owl_value_new(a, OWL_NODE_OBJECT, (struct owl_mark){0}) : NULL;
-    struct owl_value *tree = NULL;
-    if (!root || owl_value_copy(a, owl_config_tree(c), &tree)) {
+    struct owl_value *tree = NULL, *inputs = NULL;
+    const struct owl_value *asked = owl_config_inputs(c);
+    if (!root || owl_value_copy(a, owl_config_tree(c), &tree) ||
+        (asked && owl_value_copy(a, asked, &inputs))) {
         b->rc = -OWL_ENOMEM;
     } else {
         tree->key = OWL_STR("mcp_server");
         owl_value_add(root, tree);
+        if (inputs)
+            owl_value_add(root, inputs);
         owl_buf_putz(b, "# Imported from ");
         for (size_t i = 0; i < r->n_operands; i++) {
             owl_buf_putz(b, i ? ", " : "");

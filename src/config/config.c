@@ -182,7 +182,7 @@ static int run(struct owl_load *l)
         rc = owl_environment__apply(l);
     if (rc == 0 && effective)
         rc = owl_settings__apply(l);
-    if (rc == 0 && effective)
+    if (rc == 0)
         rc = owl_settle__tree(l);
     if (c->n_hidden > 0)
         qsort(c->hidden, c->n_hidden, sizeof *c->hidden, by_address);
@@ -333,6 +333,11 @@ size_t owl_config_ignored(const struct owl_config *c, const struct owl_ignored *
 {
     *ret = c->ignored;
     return c->n_ignored;
+}
+
+const struct owl_value *owl_config_inputs(const struct owl_config *c)
+{
+    return c->inputs;
 }
 
 owl_str owl_config_server_fault(const struct owl_config *c, owl_str name)

@@ -72,6 +72,9 @@ struct owl_ignored {
 };
 size_t owl_config_ignored(const struct owl_config *c, const struct owl_ignored **ret);
 
+/* What ${input:id} stands for in a configuration as it was written: a list, or NULL. */
+const struct owl_value *owl_config_inputs(const struct owl_config *c);
+
 /* Why the server of that name cannot be used, or absent: the first fault within its entry. */
 owl_str owl_config_server_fault(const struct owl_config *c, owl_str name);
 

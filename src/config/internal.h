@@ -33,6 +33,7 @@ struct owl_config {
     struct owl_keys keys;
     uint32_t root; /* the key of mcp_server */
     struct owl_value *tree;
+    struct owl_value *inputs;   /* a list, or NULL; only of what is as it was written */
     struct owl_source *sources; /* the first one stands for defaults */
     size_t n_sources, cap_sources;
     struct owl_ignored *ignored;

@@ -104,7 +104,7 @@ int owl_settle__tree(struct owl_load *l)
     for (struct owl_value *v; (v = owl_walk__next(&w));) {
         if (v->kind == OWL_NODE_OBJECT && w.key && has_null(v))
             drop_nulls(l->c, v, w.key);
-        if (v->kind != OWL_NODE_STRING)
+        if (v->kind != OWL_NODE_STRING || l->o->as_written)
             continue;
         int rc = settle(l, v, w.key);
         if (rc)

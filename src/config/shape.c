@@ -263,8 +263,25 @@ static int listed_servers(struct shape *s, struct owl_value *list)
 
 /* ---- members of a file ------------------------------------------------------------------ */
 
+/* Variables that stay as they are need what they stand for. */
+static int keep_inputs(struct owl_config *c, struct owl_value *v)
+{
+    if (!c->inputs)
+        c->inputs = owl_value_new(c->arena, OWL_NODE_ARRAY, v->at);
+    if (!c->inputs)
+        return -OWL_ENOMEM;
+    c->inputs->key = OWL_STR("inputs");
+    for (struct owl_value *e = v->kind == OWL_NODE_ARRAY ? v->first : NULL, *next; e; e = next) {
+        next = e->next;
+        owl_value_add(c->inputs, e);
+    }
+    return 0;
+}
+
 static int take_inputs(struct shape *s, struct owl_value *v)
 {
+    if (s->l->o->as_written)
+        return keep_inputs(s->c, v);
     return owl_variables__inputs(&s->l->variables, v);
 }
 

@@ -166,6 +166,32 @@ TEST(editors_files_and_their_inputs_are_understood, "")
     box_close(&b);
 }
 
+TEST(what_is_as_it_was_written_keeps_variables_and_what_they_stand_for, "")
+{
+    struct box b;
+    struct owl_buf text;
+    box_open(&b);
+    box_write(
+        &b, "a.json",
+        "{\"inputs\": [{\"id\": \"t\", \"default\": \"d\"}], \"servers\": {\"a\": {\"command\": "
+        "\"x\", \"timeout\": 2000, \"env\": {\"A\": \"${input:t}\", \"B\": null}}}}");
+    box_write(&b, "b.json", "{\"inputs\": [{\"id\": \"u\"}], \"servers\": {}}");
+    box_write(&b, "c.json", "{\"inputs\": {\"id\": \"v\"}, \"servers\": {}}");
+    LOAD(&b, FILES("a.json", "b.json", "c.json"), .as_written = true);
+    assert_errors(&b, 0);
+    assert_value(&b, "servers.a",
+                 "{\"command\":\"x\",\"timeout\":2,\"env\":{\"A\":\"${input:t}\"}}");
+    owl_buf_init(&text, 1 << 16);
+    owl_value_json(&text, owl_config_inputs(b.c), NULL);
+    owl_buf_putc(&text, '\0');
+    assert_string_equal(text.p, "[{\"id\":\"t\",\"default\":\"d\"},{\"id\":\"u\"}]");
+    owl_buf_done(&text);
+    LOAD(&b, FILES("a.json"));
+    assert_null(owl_config_inputs(b.c));
+    assert_value(&b, "servers.a.env", "{\"A\":\"d\"}");
+    box_close(&b);
+}
+
 TEST(what_is_wrong_with_foreign_servers_breaks_only_them, "")
 {
     struct box b;
