@@ -8,6 +8,7 @@ struct showing {
     struct owl_arena *arena;
     bool secrets; /* show them */
     bool changed; /* leave out what is only a default */
+    bool as_file; /* what is printed can be loaded again */
 };
 
 static const struct owl_source *source_of(const struct owl_config *c, const struct owl_value *v)
@@ -27,6 +28,19 @@ static bool is_shown(const struct showing *s, const struct owl_value *v)
     return at != NULL;
 }
 
+/* A "${" that stands for itself, as files have it; absent without memory. */
+static owl_str escaped(struct owl_arena *a, owl_str text)
+{
+    struct owl_buf b;
+    owl_buf_init_arena(&b, a, 3 * text.n + 1);
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '$' && i + 1 < text.n && text.p[i + 1] == '{')
+            owl_buf_putc(&b, '$');
+        owl_buf_putc(&b, text.p[i]);
+    }
+    return b.rc ? (owl_str){NULL, 0} : owl_buf_str(&b);
+}
+
 /* A copy of one value, without its members or elements. */
 static struct owl_value *copy_one(const struct showing *s, const struct owl_value *v)
 {
@@ -41,7 +55,11 @@ static struct owl_value *copy_one(const struct showing *s, const struct owl_valu
         copy->kind = OWL_NODE_STRING;
         copy->text = OWL_STR("********");
     }
-    return copy;
+    bool variable = s->as_file && copy->kind == OWL_NODE_STRING &&
+                    memmem(copy->text.p, copy->text.n, "${", 2);
+    if (variable)
+        copy->text = escaped(s->arena, copy->text);
+    return variable && !copy->text.p ? NULL : copy;
 }
 
 /* What is to be shown of @p from; NULL without memory. */
@@ -185,6 +203,7 @@ static int run(struct owl_run *r)
         .arena = owl_arena_new(0),
         .secrets = owl_run_has(r, "secrets"),
         .changed = owl_run_has(r, "changed"),
+        .as_file = r->json,
     };
     const struct owl_value *from = r->n_operands ? owl_config_get(c, r->operands[0])
                                                  : owl_config_tree(c);

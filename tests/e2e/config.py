@@ -42,3 +42,61 @@ def where(fault):
 def sentence(fault):
     place = f"{where(fault)}:{fault.get('line', '-')}:{fault.get('column', '-')}"
     return f"{place}: {fault['severity']}: {fault['message']} ({fault.get('hint', '')})"
+
+
+class Box:
+    """A folder with a home of its own, in which the program is run."""
+
+    def __enter__(self):
+        self.scratch = tempfile.TemporaryDirectory(prefix="owlclaw-box-")
+        root = pathlib.Path(self.scratch.name).resolve()
+        self.folder, self.home, self.state = root / "project", root / "home", root / "state"
+        self.folder.mkdir()
+        self.home.mkdir()
+        return self
+
+    def __exit__(self, *_):
+        self.scratch.cleanup()
+
+    def write(self, name, content):
+        """A file, of JSON unless the content is text; a name with ~/ is in the home."""
+        path = self.home / name[2:] if name.startswith("~/") else self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = content if isinstance(content, (str, bytes)) else json.dumps(content)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def run(self, *arguments, env=None, code=0, **options):
+        """Runs the program, which must exit with that code."""
+        options.setdefault("stdout", subprocess.PIPE)
+        known = {"PATH": os.environ["PATH"], "HOME": str(self.home),
+                 "XDG_STATE_HOME": str(self.state), **(env or {})}
+        done = subprocess.run([PROGRAM, *arguments], cwd=options.pop("cwd", self.folder),
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=seconds(20),
+                              env={k: v for k, v in known.items() if v is not None}, **options)
+        done.out, done.err = (done.stdout or b"").decode(), done.stderr.decode()
+        check(not SANITIZER.search(done.err), f"a sanitizer complained: {done.err}")
+        equal(done.returncode, code, f"{' '.join(map(str, arguments))}:\n{done.out}{done.err}")
+        return done
+
+    def config(self, *arguments, **options):
+        return self.run("mcp-server", "config", *arguments, **options)
+
+    def show(self, *arguments, **options):
+        """The effective tree, secrets and all."""
+        return json.loads(self.config("show", "--json", "--secrets", *arguments, **options).out)
+
+    def tree(self, *arguments, **options):
+        return self.show(*arguments, **options)["mcp_server"]
+
+    def faults(self, *arguments, **options):
+        """What validate says, but for features that are still to come."""
+        told = json.loads(self.config("validate", "--json", *arguments, **options).out)["faults"]
+        return [f for f in told if "not in this build" not in f["message"]]
+
+
+def at(tree, *steps):
+    """What is at a path of a tree."""
+    for step in ".".join(steps).split("."):
+        tree = tree[step]
+    return tree
