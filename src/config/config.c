@@ -308,6 +308,21 @@ static bool is_hidden(const struct owl_config *c, const struct owl_value *v)
     return false;
 }
 
+/* Whether @p up, in which @p v is, has a name that is no key where keys are known: all that is
+ * within may be secret, and so may it be itself if a secret key was meant, or if it came there because
+ * the file could not be understood. */
+static bool is_unknown_secret(const struct owl_config *c, const struct owl_value *v,
+                              const struct owl_value *up)
+{
+    uint32_t parent = owl_config__key(c, up->parent);
+    if (!up->key.p || owl_keys__of(&c->keys, parent)->n_members == 0 || owl_config__key(c, up))
+        return false;
+    owl_str meant = owl_keys__nearest(&c->keys, parent, up->key);
+    uint32_t key = meant.p ? owl_keys__member(&c->keys, parent, meant) : 0;
+    return v != up || c->sources[v->at.source].damaged ||
+           (key && owl_keys__of(&c->keys, key)->secret);
+}
+
 bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
 {
     if (c->n_hidden > 0 && is_hidden(c, v))
@@ -315,7 +330,7 @@ bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
     if (v->kind >= OWL_NODE_ARRAY || v == c->tree)
         return false;
     for (const struct owl_value *up = v; up != c->tree && up->parent; up = up->parent)
-        if (owl_keys__of(&c->keys, owl_config__key(c, up))->secret)
+        if (owl_keys__of(&c->keys, owl_config__key(c, up))->secret || is_unknown_secret(c, v, up))
             return true;
     if (v->kind != OWL_NODE_STRING)
         return false;

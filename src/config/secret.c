@@ -35,7 +35,8 @@ bool owl_secret__name(owl_str name)
     for (size_t i = 0; i < OWL_COUNT(telling); i++)
         if (holds(name, telling[i]))
             return true;
-    return owl_str_ieq(name, OWL_STR("auth")) || ends(name, "_auth") || ends(name, "_pat");
+    return owl_str_ieq(name, OWL_STR("auth")) || ends(name, "_auth") || ends(name, "_pat") ||
+           ends(name, "_key");
 }
 
 /* scheme://user:password@host */

@@ -100,3 +100,12 @@ def at(tree, *steps):
     for step in ".".join(steps).split("."):
         tree = tree[step]
     return tree
+
+
+def holds(tree, part):
+    """Whether everything of a part is in the tree, which has defaults besides."""
+    if isinstance(part, dict):
+        return isinstance(tree, dict) and all(k in tree and holds(tree[k], v) for k, v in part.items())
+    if isinstance(part, list):
+        return isinstance(tree, list) and len(tree) == len(part) and all(map(holds, tree, part))
+    return tree == part and isinstance(tree, bool) == isinstance(part, bool)

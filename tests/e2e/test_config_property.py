@@ -18,15 +18,6 @@ def drawings(often):
         yield SEED + i, Drawing(random.Random(SEED + i), often[i % len(often)])
 
 
-def holds(tree, part):
-    """Whether everything of a part is in the tree, which has defaults besides."""
-    if isinstance(part, dict):
-        return isinstance(tree, dict) and all(k in tree and holds(tree[k], v) for k, v in part.items())
-    if isinstance(part, list):
-        return isinstance(tree, list) and len(tree) == len(part) and all(map(holds, tree, part))
-    return tree == part and isinstance(tree, bool) == isinstance(part, bool)
-
-
 @test("OR-10.1 OD-9.1.2", timeout=110)
 def any_tree_means_the_same_in_every_form_and_when_loaded_back():
     seen = set()
