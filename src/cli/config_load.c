@@ -92,7 +92,10 @@ void owl_print_faults(struct owl_print *p, const struct owl_config *c)
     owl_buf_init(&b, 1024 * 1024);
     for (size_t i = 0; i < f->n; i++) {
         owl_report_fault(&b, c, &f->list[i], p->colour);
-        owl_print(p, OWL_PLAIN, "%.*s", (int)b.n, owl_buf_str(&b).p);
+        if (b.rc)
+            owl_print(p, OWL_PLAIN, "a fault cannot be told: %s\n", owl_err_info(b.rc)->text);
+        else
+            owl_print(p, OWL_PLAIN, "%.*s", (int)b.n, owl_buf_str(&b).p);
         owl_buf_reset(&b);
     }
     if (f->left_out > 0)

@@ -24,6 +24,8 @@ static int tell(struct owl_run *r, const struct owl_config *c, bool good)
     struct owl_buf b;
     owl_buf_init(&b, 1024 * 1024);
     put_sources(&b, c);
+    if (b.rc)
+        return owl_run_text(r, &b, OWL_EXIT_INNER);
     owl_print_foreign(r->out, OWL_BOLD, owl_buf_str(&b));
     owl_print(r->out, OWL_PLAIN, ": ");
     owl_print(r->out, good ? OWL_GOOD : OWL_BAD, good ? "valid" : "not valid");

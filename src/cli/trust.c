@@ -1,10 +1,12 @@
 /* cli/trust.c - owlclaw trust: let a project's file name commands.
  * Threads: the main one. */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "cli/command.h"
 #include "cli/file.h"
 #include "config/trust.h"
@@ -13,7 +15,9 @@ static const char project_file[] = ".kode.json";
 
 static int fail(struct owl_run *r, int rc, const owl_error *e)
 {
-    return owl_run_fail(r, rc == -OWL_ENOMEM ? OWL_EXIT_INNER : OWL_EXIT_USAGE, "%s", e->message);
+    if (rc == -OWL_ENOMEM)
+        return owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
+    return owl_run_fail(r, OWL_EXIT_USAGE, "%s", e->message);
 }
 
 static int list(struct owl_run *r, const struct owl_trust *t)
@@ -22,6 +26,7 @@ static int list(struct owl_run *r, const struct owl_trust *t)
     owl_error e = {0};
     owl_buf_init(&b, 16 * 1024 * 1024);
     int rc = owl_trust_list(t, &b, &e);
+    rc = rc ? rc : b.rc;
     int code = rc ? fail(r, rc, &e) : OWL_EXIT_OK;
     owl_str rest = owl_buf_str(&b);
     for (owl_str line, path; rc == 0 && rest.n > 0 && owl_str_split(&rest, '\n', &line);) {
@@ -44,10 +49,12 @@ static int add(struct owl_run *r, const struct owl_trust *t, const char *path)
         return owl_run_fail(r, OWL_EXIT_USAGE, "%s: this is no regular file", path);
     int rc = owl_file_read(&f, path, OWL_FILE_MAX, &e);
     if (rc == 0 && !realpath(path, real))
-        rc = -OWL_EIO;
+        rc = owl_fail(&e, OWL_EIO, "%s", strerror(errno));
     int code;
-    if (rc)
+    if (rc && rc != -OWL_ENOMEM)
         code = owl_run_fail(r, OWL_EXIT_USAGE, "%s: %s", path, e.message);
+    else if (rc)
+        code = fail(r, rc, &e);
     else if ((rc = owl_trust_add(t, real, owl_file_text(&f), &e)) != 0)
         code = fail(r, rc, &e);
     else
@@ -79,13 +86,16 @@ static int take_back(struct owl_run *r, const struct owl_trust *t, const char *p
 static int run(struct owl_run *r)
 {
     struct owl_arena *a = owl_arena_new(0);
-    const struct owl_trust t = {
-        .state_dir = a ? owl_trust_state_dir(a, getenv("XDG_STATE_HOME"), getenv("HOME")) : NULL};
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    bool nowhere = (!state || state[0] != '/') && (!home || !*home);
+    const struct owl_trust t = {.state_dir = a ? owl_trust_state_dir(a, state, home) : NULL};
     const char *path = r->n_operands ? r->operands[0] : project_file;
     int code;
-    if (!t.state_dir)
+    if (nowhere)
         code = owl_run_fail(r, OWL_EXIT_USAGE,
                             "there is no place to remember it: set HOME or XDG_STATE_HOME");
+    else if (!t.state_dir)
+        code = owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
     else if (owl_run_has(r, "list"))
         code = list(r, &t);
     else
