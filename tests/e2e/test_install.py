@@ -76,4 +76,12 @@ def the_library_needs_only_what_it_says():
         equal(sorted(set(needed) - LIBRARIES - SYSTEM), [])
 
 
+@test()
+def the_schema_of_configurations_is_installed():
+    with Installation() as there:
+        schema = next(there.root.rglob("share/owlclaw/config.schema.json")).read_text()
+        equal(schema, (ROOT / "src/config/schema.json").read_text())
+        equal(schema, run(next(there.root.rglob("bin/owlclaw")), "mcp-server", "config", "schema"))
+
+
 main()
