@@ -167,6 +167,17 @@ static bool begins(const char *s, const char *with)
     return strncmp(s, with, strlen(with)) == 0;
 }
 
+/* What cannot stand in a string as it is. */
+static void explain_character(const struct jsonc *j, const char *at, const char *message)
+{
+    const char *end = j->plain.p + j->plain.n;
+    struct owl_fault *f = fault(j, j->text.p + (at - j->plain.p), message);
+    f->width = begins(message, "unknown escape") && end - at > 1 ? 2 : 1;
+    hint(j, f,
+         *at == '\\' ? "write \\\\ for each backslash"
+                     : "write \\t for a tab, \\u001b for an escape");
+}
+
 /* Says of @p message, of the scan, and of its place in the copy what a writer can do about it. */
 static void explain(const struct jsonc *j, const char *at, const char *message)
 {
@@ -181,14 +192,15 @@ static void explain(const struct jsonc *j, const char *at, const char *message)
     if (in.string && (at == end || c == '\n' || c == '\r'))
         explain_string(j, in.string);
     else if (in.string)
-        hint(j, fault(j, j->text.p + (at - j->plain.p), message),
-             c == '\\' ? "write \\\\ for a backslash"
-                       : "write \\t for a tab, \\u001b for an escape");
+        explain_character(j, at, message);
     else if (at == end && in.container)
         explain_end(j, in.container);
     else if (begins(message, "expected") && is_quote((owl_str){at, (size_t)(end - at)}))
-        hint(j, fault(j, j->text.p + (at - j->plain.p), "this quote is none of JSON"),
-             "strings and keys are written in double quotes: \"");
+        hint(j,
+             fault(j, j->text.p + (at - j->plain.p),
+                   *at == '\'' || *at == '`' ? "JSON has no such quotes"
+                                             : "this is a curly quote, which JSON does not have"),
+             "write keys and strings in straight double quotes: \"");
     else if (begins(message, "expected a key"))
         explain_key(j, at, word);
     else if (follow && (c == '"' || c == '{' || c == '[' || (word.n > 0 && word.p == at)))

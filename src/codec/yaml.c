@@ -222,6 +222,7 @@ static void wrong_tag(struct yaml *y, struct owl_mark at, const yaml_char_t *tag
     const char *name = (const char *)tag;
     if (tag_of(tag) == OWL_TAG_UNKNOWN) {
         struct owl_fault *f = owl_fault_add(y->r->faults, at, "the tag %.80s is not known", name);
+        f->width = name[0] == '!' ? owl_reader__width(owl_str_of(name)) : 1;
         owl_fault_hint(y->r->faults, f,
                        "take it out, or put the value in quotes if the ! is part of it; known are "
                        "!!str !!int !!float !!bool !!null !!map !!seq");

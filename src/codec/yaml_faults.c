@@ -118,7 +118,7 @@ static void explain_colon(const struct trouble *t)
     if (explain_tight(t, line_before(t->text, line)))
         return;
     say(t, t->mark, "this key is indented as if it went on with the value before it",
-        "begin all keys of one object in the same column");
+        "begin all keys of one map in the same column");
 }
 
 static void explain_no_colon(const struct trouble *t)
@@ -152,10 +152,10 @@ static void explain_no_key(const struct trouble *t)
         return;
     }
     struct owl_fault *f = owl_fault_add(t->r->faults, t->mark,
-                                        "expected a key of the object that began at line %u, "
+                                        "expected a key of the map that began at line %u, "
                                         "column %u",
                                         t->start.line, t->start.column);
-    owl_fault_hint(t->r->faults, f, "begin all keys of one object in the same column");
+    owl_fault_hint(t->r->faults, f, "begin all keys of one map in the same column");
 }
 
 static void explain_no_dash(const struct trouble *t)
@@ -235,7 +235,7 @@ static const struct objection {
     {"found an indentation indicator equal to 0", NULL, false,
      "the indentation of a block of text cannot be 0", "leave the number out"},
     {"did not find expected <document start>", NULL, false, "the document is complete before this",
-     "begin all keys of one object in the same column; a file holds one value"},
+     "begin all keys of one map in the same column; a file holds one value"},
     {"found undefined tag handle", NULL, false, "this tag is not known",
      "take it out, or put the value in quotes if the ! is part of it"},
     {"found incompatible YAML document", NULL, false, "only YAML 1.2 is read",
