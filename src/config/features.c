@@ -34,7 +34,7 @@ int owl_features__tree(struct owl_config *c)
         struct owl_fault *f = owl_warning_add(&c->faults, v->key_at,
                                               "`%.*s` is not in this build yet, and has no effect",
                                               (int)b.n, b.p ? b.p : "");
-        f->width = v->key.n > 0 ? (uint32_t)v->key.n : 1;
+        f->width = owl_source__key_width(c, v);
         int rc = b.rc == -OWL_ENOMEM ? b.rc : 0;
         owl_buf_done(&b);
         if (rc)

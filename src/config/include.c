@@ -70,13 +70,15 @@ static int keep_matches(struct owl_config *c, struct file *f, const glob_t *g)
 static void no_match(struct owl_config *c, const struct owl_value *v, owl_str pattern)
 {
     bool wild = false;
+    struct owl_fault *f;
     for (size_t i = 0; i < pattern.n; i++)
         wild = wild || strchr("*?[", pattern.p[i]);
     if (wild)
-        owl_warning_add(&c->faults, v->at, "`%.*s` matches no file", (int)pattern.n, pattern.p);
+        f = owl_warning_add(&c->faults, v->at, "`%.*s` matches no file", (int)pattern.n, pattern.p);
     else
-        owl_fault_add(&c->faults, v->at, "there is no file `%.*s` to include", (int)pattern.n,
-                      pattern.p);
+        f = owl_fault_add(&c->faults, v->at, "there is no file `%.*s` to include", (int)pattern.n,
+                          pattern.p);
+    f->width = owl_source__width(c, v);
 }
 
 /* What patterns may still look at; glob() has no data for its callbacks. */
@@ -120,7 +122,9 @@ static int match(struct owl_load *l, struct file *f, const struct owl_value *v)
     struct owl_expansion x;
     f->n = f->next = 0;
     if (v->kind != OWL_NODE_STRING || v->text.n == 0) {
-        owl_fault_add(&c->faults, v->at, "`include` must be the name of a file, or a list of them");
+        struct owl_fault *wrong = owl_fault_add(
+            &c->faults, v->at, "`include` must be the name of a file, or a list of them");
+        wrong->width = owl_source__width(c, v);
         return 0;
     }
     int rc = owl_variables__expand(&l->variables, c->arena, v->text, &x);
@@ -187,10 +191,12 @@ static bool allowed(struct owl_load *l, const struct stack *s, const char *path)
     for (size_t i = 0; i < s->n; i++) {
         if (!same_file(s->files[i].path, path))
             continue;
-        owl_fault_add(&c->faults, at,
-                      i + 1 == s->n ? "the file `%.*s` includes itself"
-                                    : "`%.*s` is included by what it includes",
-                      (int)s->files[i].name.n, s->files[i].name.p);
+        struct owl_fault *f = owl_fault_add(&c->faults, at,
+                                            i + 1 == s->n ? "the file `%.*s` includes itself"
+                                                          : "`%.*s` includes this file already",
+                                            (int)s->files[i].name.n, s->files[i].name.p);
+        f->width = owl_source__width(c, from->include);
+        owl_fault_hint(&c->faults, f, "take this include out");
         return false;
     }
     if (s->n == OWL_CONFIG__INCLUDES) {

@@ -111,8 +111,9 @@ OWL_NODISCARD int owl_source__parse(struct owl_config *c, uint32_t source,
                                     struct owl_value **ret_tree);
 /* A scalar as its file has it, as far as a glance can tell; absent: it is in none. */
 owl_str owl_source__token(const struct owl_config *c, const struct owl_value *v);
-/* How many characters that is. */
+/* How many characters that is; or its key, as the file spells it, quotes and all. */
 uint32_t owl_source__width(const struct owl_config *c, const struct owl_value *v);
+uint32_t owl_source__key_width(const struct owl_config *c, const struct owl_value *v);
 /* @p name within @p dir, in the arena; an absolute one as it is. NULL without memory. */
 char *owl_source__join(struct owl_arena *a, owl_str dir, owl_str name);
 /* A file and all that it includes, which comes first. */

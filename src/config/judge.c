@@ -43,7 +43,7 @@ static void put_found(struct judging *j)
     const struct owl_value *v = j->value;
     bool hidden = owl_config_secret(j->c, v);
     if (v->kind == OWL_NODE_STRING && !hidden && v->text.n <= 60)
-        owl_buf_printf(&j->b, "the text \"%.*s\"", (int)v->text.n, v->text.p);
+        owl_buf_printf(&j->b, "\"%.*s\"", (int)v->text.n, v->text.p);
     else if (v->kind == OWL_NODE_NUMBER && !hidden)
         owl_buf_printf(&j->b, "%.*s", (int)v->text.n, v->text.p);
     else
@@ -55,12 +55,18 @@ static bool keyword_is(const struct judging *j, const char *name)
     return owl_str_is(j->v->keyword, name);
 }
 
-/* The nearest "x-message" around the keyword that failed. Pointers of our schema have no escapes
- * that matter. */
-static owl_str own_message(const struct judging *j, const struct owl_violation *v)
+/* What the schema itself has to say. */
+struct words {
+    owl_str message, hint; /* absent: nothing */
+};
+
+/* The nearest "x-message" around the keyword that failed, and the "x-hint" beside it. Pointers of
+ * our schema have no escapes that matter. */
+static struct words own_words(const struct judging *j, const struct owl_violation *v)
 {
     const struct owl_tree *t = &j->c->keys.tree;
-    owl_str rest = v->schema, step, message = {NULL, 0};
+    owl_str rest = v->schema, step;
+    struct words words = {{NULL, 0}, {NULL, 0}};
     uint32_t node = 0;
     owl_str_split(&rest, '/', &step);
     while (rest.p && owl_str_split(&rest, '/', &step)) {
@@ -74,15 +80,16 @@ static owl_str own_message(const struct judging *j, const struct owl_violation *
                 next = t->nodes[next].next;
         }
         if (!next)
-            return message;
+            return words;
         node = next;
-        uint32_t said = t->nodes[node].kind == OWL_NODE_OBJECT
-                            ? owl_tree_get(t, node, OWL_STR("x-message"))
-                            : 0;
+        bool object = t->nodes[node].kind == OWL_NODE_OBJECT;
+        uint32_t said = object ? owl_tree_get(t, node, OWL_STR("x-message")) : 0;
+        uint32_t hint = said ? owl_tree_get(t, node, OWL_STR("x-hint")) : 0;
         if (said)
-            message = owl_tree_text(t, said);
+            words = (struct words){owl_tree_text(t, said),
+                                   hint ? owl_tree_text(t, hint) : (owl_str){NULL, 0}};
     }
-    return message;
+    return words;
 }
 
 /* ---- keys that are none ----------------------------------------------------------------- */
@@ -139,11 +146,11 @@ static struct owl_fault *unknown_key(struct judging *j)
         meant = owl_keys__nearest(&c->keys, parent, name);
     owl_buf_printf(&j->b, "`%.*s` is no key of ", (int)name.n, name.p);
     put_path(j, j->value->parent);
-    if (meant.p)
-        owl_buf_printf(&j->b, "; did you mean `%.*s`?", (int)meant.n, meant.p);
     struct owl_fault *f = owl_fault_add(&c->faults, j->value->key_at, "%.*s", (int)j->b.n, j->b.p);
-    f->width = (uint32_t)name.n;
-    if (!meant.p && !put_elsewhere(j, parent, name, f))
+    f->width = owl_source__key_width(c, j->value);
+    if (meant.p)
+        owl_fault_hint(&c->faults, f, "did you mean `%.*s`?", (int)meant.n, meant.p);
+    else if (!put_elsewhere(j, parent, name, f))
         list_keys(j, parent, f);
     return f;
 }
@@ -176,11 +183,67 @@ static void wrong_type(struct judging *j, uint32_t key)
     put_found(j);
 }
 
+static void put_element(struct judging *j, owl_str text)
+{
+    owl_buf_printf(&j->b, "%s\"%.*s\"", j->b.n > 0 ? ", " : "", (int)text.n, text.p);
+}
+
+/* The words of a text, or the texts of a map, as a list. Quotes within have a meaning that only
+ * their writer knows. */
+static void advise_list(struct judging *j, struct owl_fault *f)
+{
+    const struct owl_value *v = j->value;
+    owl_str rest = v->text, part;
+    owl_buf_reset(&j->b);
+    if (v->kind == OWL_NODE_STRING && !memchr(rest.p, '"', rest.n) &&
+        !memchr(rest.p, '\'', rest.n)) {
+        char by = memchr(rest.p, ',', rest.n) ? ',' : ' ';
+        while (rest.p && owl_str_split(&rest, by, &part))
+            if ((part = owl_str_trim(part)).n > 0)
+                put_element(j, part);
+    }
+    const struct owl_value *m = v->kind == OWL_NODE_OBJECT ? v->first : NULL;
+    for (; m && m->kind == OWL_NODE_STRING && !owl_config_secret(j->c, m); m = m->next)
+        put_element(j, m->text);
+    if (j->b.n > 0 && j->b.n <= 160 && !m)
+        owl_fault_hint(&j->c->faults, f, "write a list: [%.*s]", (int)j->b.n, j->b.p);
+    else
+        owl_fault_hint(&j->c->faults, f, "write a list, such as [\"one\", \"two\"]");
+}
+
+/* A list where names are wanted: of NAME=value, of maps with one name each, or of servers. */
+static void advise_map(struct judging *j, uint32_t key, struct owl_fault *f)
+{
+    const struct owl_value *first = j->value->first;
+    bool map = first && first->kind == OWL_NODE_OBJECT;
+    if (first && first->kind == OWL_NODE_STRING)
+        owl_fault_hint(&j->c->faults, f, "write `NAME: value` instead of `- NAME=value`");
+    else if (map && owl_keys__of(&j->c->keys, key)->entry)
+        owl_fault_hint(&j->c->faults, f, "put the name of each before it, as a key");
+    else if (map)
+        owl_fault_hint(&j->c->faults, f, "write its keys without `- ` before them");
+}
+
+/* What is no text needs no quotes; `no` and `off` are texts without any. */
+static void advise_bare(struct judging *j, const struct owl_value *meant, struct owl_fault *f)
+{
+    bool truth = meant->kind == OWL_NODE_TRUE || meant->kind == OWL_NODE_FALSE;
+    const char *word = meant->kind == OWL_NODE_TRUE ? "true" : "false";
+    if (truth && !owl_str_is(j->value->text, word))
+        owl_fault_hint(&j->c->faults, f, "write `%s`", word);
+    else
+        owl_fault_hint(&j->c->faults, f, "write it without quotes");
+}
+
 /* How a value of another type is written as it should be. */
 static void advise_type(struct judging *j, uint32_t key, struct owl_fault *f)
 {
     const struct owl_value *v = j->value;
     unsigned types = owl_keys__of(&j->c->keys, key)->types;
+    if (types == OWL_KEY__OBJECT && v->kind == OWL_NODE_ARRAY)
+        advise_map(j, key, f);
+    else if (types == OWL_KEY__OBJECT && v->kind == OWL_NODE_NUMBER)
+        list_keys(j, key, f);
     if (owl_config_secret(j->c, v) || v->text.n > 60)
         return;
     const char *colon = v->kind == OWL_NODE_STRING ? memchr(v->text.p, ':', v->text.n) : NULL;
@@ -188,11 +251,11 @@ static void advise_type(struct judging *j, uint32_t key, struct owl_fault *f)
         owl_fault_hint(&j->c->faults, f, "put a space behind the colon: `%.*s: %s`",
                        (int)(colon - v->text.p), v->text.p, colon + 1);
     struct owl_value copy = *v;
-    if (v->kind == OWL_NODE_STRING && (types & OWL_KEY__ARRAY))
-        owl_fault_hint(&j->c->faults, f, "write a list: [\"%.*s\"]", (int)v->text.n, v->text.p);
+    if ((v->kind == OWL_NODE_STRING || v->kind == OWL_NODE_OBJECT) && (types & OWL_KEY__ARRAY))
+        advise_list(j, f);
     else if (v->kind == OWL_NODE_STRING && !(types & (OWL_KEY__STRING | OWL_KEY__OBJECT)) &&
              owl_coerce__text(j->c, &copy, key) == 0 && copy.kind != OWL_NODE_STRING)
-        owl_fault_hint(&j->c->faults, f, "write it without quotes");
+        advise_bare(j, &copy, f);
     else if (v->kind == OWL_NODE_NUMBER && (types & OWL_KEY__STRING))
         owl_fault_hint(&j->c->faults, f, "write it within quotes");
 }
@@ -235,6 +298,9 @@ static void wrong_amount(struct judging *j, uint32_t key, const char *how)
     static const char *const units[] = {"", " seconds", " milliseconds", " bytes"};
     owl_buf_printf(&j->b, " must be %s %.*s%s, but is ", how, (int)j->v->expected.n,
                    j->v->expected.p, units[owl_keys__of(&j->c->keys, key)->unit]);
+    owl_str token = owl_source__token(j->c, j->value);
+    if (token.n > 0 && token.n < 20 && token.p[0] != '$' && !owl_str_eq(token, j->value->text))
+        owl_buf_printf(&j->b, "%.*s, which is ", (int)token.n, token.p); /* it has a unit */
     put_found(j);
 }
 
@@ -256,18 +322,32 @@ static void put_sentence(struct judging *j)
     owl_buf_put(&j->b, s.p + skip, s.n - skip);
 }
 
+/* What the schema advises, or the one member that is missing. */
+static void advise(struct judging *j, struct words own, struct owl_fault *f)
+{
+    owl_str at = j->v->schema, name = {NULL, 0};
+    bool only = !memmem(at.p, at.n, "/anyOf/", 7) && !memmem(at.p, at.n, "/oneOf/", 7);
+    if (own.message.p && only && keyword_is(j, "required"))
+        name = missing_name(j);
+    if (own.hint.p)
+        owl_fault_hint(&j->c->faults, f, "%.*s", (int)own.hint.n, own.hint.p);
+    else if (name.p)
+        owl_fault_hint(&j->c->faults, f, "add `%.*s`", (int)name.n, name.p);
+}
+
 static struct owl_fault *wrong_value(struct judging *j)
 {
     uint32_t key = owl_config__key(j->c, j->value);
-    owl_str message = own_message(j, j->v), meant = {NULL, 0};
+    struct words own = own_words(j, j->v);
+    owl_str meant = {NULL, 0};
     bool type = false;
     put_path(j, j->value);
-    if (message.p) {
+    if (own.message.p) {
         if (j->value->kind < OWL_NODE_ARRAY && !owl_config_secret(j->c, j->value)) {
             owl_buf_putz(&j->b, " is ");
             put_found(j);
         }
-        owl_buf_printf(&j->b, ": %.*s", (int)message.n, message.p);
+        owl_buf_printf(&j->b, ": %.*s", (int)own.message.n, own.message.p);
     } else if (keyword_is(j, "type") && key) {
         wrong_type(j, key);
         type = true;
@@ -289,7 +369,8 @@ static struct owl_fault *wrong_value(struct judging *j)
     bool named = j->value->kind == OWL_NODE_OBJECT && j->value->key.p;
     struct owl_fault *f = owl_fault_add(&j->c->faults, named ? j->value->key_at : j->value->at,
                                         "%.*s", (int)j->b.n, j->b.p);
-    f->width = named ? (uint32_t)j->value->key.n : owl_source__width(j->c, j->value);
+    f->width = named ? owl_source__key_width(j->c, j->value) : owl_source__width(j->c, j->value);
+    advise(j, own, f);
     if (type)
         advise_type(j, key, f);
     tell_variable(j, f);
@@ -304,13 +385,13 @@ static struct owl_fault *wrong_value(struct judging *j)
 static bool said_before(const struct judging *j)
 {
     bool summary = keyword_is(j, "anyOf") || keyword_is(j, "oneOf");
-    owl_str message = own_message(j, j->v);
+    owl_str message = own_words(j, j->v).message;
     for (size_t i = 0; i < j->n_told; i++) {
         owl_str other = j->told[i]->instance, own = j->v->instance;
         bool within = other.n >= own.n && memcmp(other.p, own.p, own.n) == 0;
         if (!within)
             continue;
-        if (message.p ? own_message(j, j->told[i]).p == message.p : summary)
+        if (message.p ? own_words(j, j->told[i]).message.p == message.p : summary)
             return true;
     }
     return false;

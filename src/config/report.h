@@ -6,7 +6,7 @@
 #include "config/config.h"
 
 /* Appends
- *     mcp-server.yaml:4:9: error: `prot` is no key of http; did you mean `port`?
+ *     mcp-server.yaml:4:9: error: `prot` is no key of `http`
  *         prot: 8080
  *         ^~~~
  *       hint: ...

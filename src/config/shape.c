@@ -89,6 +89,7 @@ static int add_server(struct shape *s, struct owl_value *entry)
         struct owl_fault *f = owl_fault_add(&s->c->faults, entry->key_at,
                                             "two servers of this file are named `%.*s`",
                                             (int)entry->key.n, entry->key.p);
+        f->width = owl_source__key_width(s->c, entry);
         owl_fault_hint(&s->c->faults, f, "give one of them another name");
         return 0;
     }
@@ -127,29 +128,36 @@ static int invert(struct shape *s, struct owl_value *v, bool *ret_keep)
 static void suggest(struct shape *s, uint32_t key, const struct owl_value *v, struct owl_fault *f)
 {
     owl_str meant = owl_keys__nearest(&s->c->keys, key, v->key);
-    f->width = (uint32_t)v->key.n;
+    f->width = owl_source__key_width(s->c, v);
     if (meant.p)
         owl_fault_hint(&s->c->faults, f, "did you mean `%.*s`?", (int)meant.n, meant.p);
 }
 
-static void unknown_member(struct shape *s, uint32_t foreign, const struct owl_value *v)
+/* A member that other programs may understand; or the one without which there is no server. */
+static int unknown_member(struct shape *s, uint32_t foreign, struct owl_value *v, bool *vital)
 {
-    struct owl_fault *f = owl_warning_add(&s->c->faults, v->key_at,
-                                          "`%.*s` is not understood, and has no effect",
-                                          (int)v->key.n, v->key.p);
+    owl_str meant = owl_keys__nearest(&s->c->keys, foreign, v->key);
+    bool needed = *vital && (owl_str_is(meant, "command") || owl_str_is(meant, "url"));
+    struct owl_fault *f = needed
+                              ? owl_fault_add(&s->c->faults, v->key_at,
+                                              "`%.*s` is no key of `servers.%.*s`", (int)v->key.n,
+                                              v->key.p, (int)v->parent->key.n, v->parent->key.p)
+                              : owl_warning_add(&s->c->faults, v->key_at,
+                                                "`%.*s` is not understood, and has no effect",
+                                                (int)v->key.n, v->key.p);
     suggest(s, foreign, v, f);
+    if (!needed)
+        return 0;
+    *vital = false;
+    v->key = meant; /* so that nobody misses it */
+    return owl_config__break(s->c, v->parent->key, f);
 }
 
 /* One member of a foreign entry in our words; false: it has no meaning here. */
-static int translate(struct shape *s, uint32_t foreign, struct owl_value *v, bool *ret_keep)
+static int translate(struct shape *s, uint32_t key, struct owl_value *v, bool *ret_keep)
 {
     const struct owl_keys *k = &s->c->keys;
-    uint32_t key = owl_keys__member(k, foreign, v->key);
-    *ret_keep = key != 0;
-    if (!key) {
-        unknown_member(s, foreign, v);
-        return 0;
-    }
+    *ret_keep = true;
     const struct owl_key *known = owl_keys__of(k, key);
     int rc = known->inverted ? invert(s, v, ret_keep) : 0;
     bool words = known->words && v->kind == OWL_NODE_STRING;
@@ -163,16 +171,33 @@ static int translate(struct shape *s, uint32_t foreign, struct owl_value *v, boo
     return rc;
 }
 
+/* Whether an entry says, by any of their names, what to start or where to connect. */
+static bool is_reachable(const struct shape *s, uint32_t foreign, const struct owl_value *entry)
+{
+    const struct owl_keys *k = &s->c->keys;
+    for (const struct owl_value *v = entry->first; v; v = v->next) {
+        owl_str ours = owl_keys__of(k, owl_keys__member(k, foreign, v->key))->ours;
+        owl_str name = ours.p ? ours : v->key;
+        if (owl_str_is(name, "command") || owl_str_is(name, "url"))
+            return true;
+    }
+    return false;
+}
+
 static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *entry)
 {
     if (entry->kind == OWL_NODE_OBJECT) {
+        bool vital = !is_reachable(s, foreign, entry);
         struct owl_value *next = entry->first;
         entry->first = entry->last = NULL;
         entry->count = 0;
         for (struct owl_value *v; (v = next);) {
             next = v->next;
-            bool keep;
-            int rc = translate(s, foreign, v, &keep);
+            uint32_t key = owl_keys__member(&s->c->keys, foreign, v->key);
+            bool keep = false;
+            bool missing = vital;
+            int rc = key ? translate(s, key, v, &keep) : unknown_member(s, foreign, v, &vital);
+            keep = keep || missing != vital;
             if (rc)
                 return rc;
             if (keep && !owl_value_get(entry, v->key)) /* of two spellings the first one counts */
@@ -191,7 +216,8 @@ static int foreign_servers(struct shape *s, struct owl_value *map)
     if (rc || map->kind == OWL_NODE_NULL)
         return rc;
     if (map->kind != OWL_NODE_OBJECT) {
-        must_be(s, map, "a map of servers by their names");
+        struct owl_fault *f = must_be(s, map, "a map of servers by their names");
+        owl_fault_hint(&s->c->faults, f, "put the name of each server before it, as a key");
         return 0;
     }
     for (struct owl_value *v = map->first, *next; v; v = next) {
@@ -213,7 +239,7 @@ static int listed_server(struct shape *s, struct owl_value *entry)
         struct owl_fault *f = owl_fault_add(&s->c->faults, name ? name->at : entry->at,
                                             name ? "the `name` of a server must be a text"
                                                  : "this server has no name");
-        owl_fault_hint(&s->c->faults, f, "add `name = \"...\"`");
+        owl_fault_hint(&s->c->faults, f, name ? "write it within quotes" : "add `name = \"...\"`");
         return 0;
     }
     entry->first = entry->last = NULL;
@@ -407,7 +433,7 @@ static void unknown_key(struct shape *s, const struct owl_value *v)
     struct owl_fault *f = owl_fault_add(&s->c->faults, v->key_at,
                                         "`%.*s` is no key of a configuration file", (int)v->key.n,
                                         v->key.p);
-    f->width = (uint32_t)v->key.n;
+    f->width = owl_source__key_width(s->c, v);
     if (ours)
         owl_fault_hint(&s->c->faults, f, "`%.*s` belongs into `mcp_server`", (int)v->key.n,
                        v->key.p);

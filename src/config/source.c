@@ -180,7 +180,8 @@ static bool readable(struct owl_config *c, uint32_t source, owl_str text)
                                             "two versions of the file were not merged here");
         f->width = 7;
         owl_fault_hint(&c->faults, f,
-                       "choose what is to stand between `<<<<<<<` and `>>>>>>>`, and remove both");
+                       "keep one of the two, and take the lines that begin with <<<<<<<, ======= "
+                       "and >>>>>>> out");
         return false;
     }
     return true;
@@ -207,37 +208,68 @@ int owl_source__parse(struct owl_config *c, uint32_t source, struct owl_value **
     return rc == -OWL_ENOMEM ? rc : 0;
 }
 
-owl_str owl_source__token(const struct owl_config *c, const struct owl_value *v)
+/* The rest of a line from a mark on. */
+static owl_str rest_of_line(const struct owl_config *c, struct owl_mark at)
 {
-    owl_str rest = c->sources[v->at.source].text, line = {NULL, 0};
+    owl_str rest = c->sources[at.source].text, line = {NULL, 0};
+    if (at.line == 0)
+        return line;
     if (rest.n >= 3 && memcmp(rest.p, "\xef\xbb\xbf", 3) == 0)
         rest = (owl_str){rest.p + 3, rest.n - 3};
-    for (uint32_t i = 0; i < v->at.line; i++)
+    for (uint32_t i = 0; i < at.line; i++)
         if (!rest.p || !owl_str_split(&rest, '\n', &line))
-            return line;
-    if (!line.p)
-        return line;
+            return (owl_str){NULL, 0};
     const char *p = line.p, *end = line.p + line.n;
-    for (uint32_t column = 1; p < end && column < v->at.column; column++)
+    for (uint32_t column = 1; p < end && column < at.column; column++)
         for (p++; p < end && (*p & 0xc0) == 0x80;)
             p++;
-    if (p >= end || v->kind >= OWL_NODE_ARRAY)
-        return (owl_str){NULL, 0};
-    bool quoted = *p == '"' || *p == '\'', variable = *p == '$';
-    const char *q = p + 1;
-    while (q < end &&
-           (quoted ? q[-1] != *p || q - 1 == p : !strchr(variable ? ",]# \t\r" : ",]}# \t\r", *q)))
-        q++;
-    return (owl_str){p, (size_t)(q - p)};
+    return (owl_str){p, (size_t)(end - p)};
 }
 
-uint32_t owl_source__width(const struct owl_config *c, const struct owl_value *v)
+/* From a quote to the next one of its kind, or up to one of @p stops. */
+static owl_str cut_token(owl_str line, const char *stops)
 {
-    owl_str token = owl_source__token(c, v);
+    bool quoted = line.n > 0 && (line.p[0] == '"' || line.p[0] == '\'');
+    size_t n = line.n > 0;
+    while (n < line.n && (quoted ? line.p[n] != line.p[0] : !strchr(stops, line.p[n])))
+        n++;
+    return (owl_str){line.p, n + (quoted && n < line.n)};
+}
+
+static bool begins(owl_str s, owl_str with)
+{
+    return with.n > 0 && s.n >= with.n && memcmp(s.p, with.p, with.n) == 0;
+}
+
+owl_str owl_source__token(const struct owl_config *c, const struct owl_value *v)
+{
+    owl_str line = rest_of_line(c, v->at);
+    if (line.n == 0 || v->kind >= OWL_NODE_ARRAY)
+        return (owl_str){NULL, 0};
+    if (v->kind == OWL_NODE_STRING && begins(line, v->text)) /* words without quotes */
+        return (owl_str){line.p, v->text.n};
+    return cut_token(line, line.p[0] == '$' ? ",]# \t\r" : ",]}# \t\r");
+}
+
+static uint32_t width_of(owl_str token)
+{
     uint32_t width = 0;
     for (size_t i = 0; i < token.n; i++)
         width += (token.p[i] & 0xc0) != 0x80;
     return width > 0 ? width : 1;
+}
+
+uint32_t owl_source__width(const struct owl_config *c, const struct owl_value *v)
+{
+    return width_of(owl_source__token(c, v));
+}
+
+uint32_t owl_source__key_width(const struct owl_config *c, const struct owl_value *v)
+{
+    owl_str line = rest_of_line(c, v->key_at);
+    if (begins(line, v->key)) /* it may have dots or blanks */
+        return width_of(v->key);
+    return width_of(cut_token(line, ".:=]} \t\r"));
 }
 
 int owl_source__read(struct owl_config *c, const char *path, owl_str name, uint32_t *ret_source,

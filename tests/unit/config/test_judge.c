@@ -14,26 +14,26 @@ TEST(every_fault_has_its_place_words_and_caret, "OR-10.4")
             "    cors: {allowed_origins: 'http://a'}\n  limits: {body_bytes: 3}\n");
     box_report(&b, &all);
     assert_string_equal(
-        all.p,
-        "a.yaml:2:14: error: `transport` must be one of stdio, http, but is the text \"htpp\"\n"
-        "      transport: htpp\n"
-        "                 ^~~~\n"
-        "  hint: did you mean `http`?\n"
-        "a.yaml:4:5: error: `prot` is no key of `http`; did you mean `port`?\n"
-        "        prot: 8080\n"
-        "        ^~~~\n"
-        "a.yaml:5:11: error: `http.port` must be a whole number, but is the text \"81\"\n"
-        "        port: \"81\"\n"
-        "              ^~~~\n"
-        "  hint: write it without quotes\n"
-        "a.yaml:6:29: error: `http.cors.allowed_origins` must be a list of texts, but is the "
-        "text \"http://a\"\n"
-        "        cors: {allowed_origins: 'http://a'}\n"
-        "                                ^~~~~~~~~~\n"
-        "  hint: write a list: [\"http://a\"]\n"
-        "a.yaml:7:24: error: `limits.body_bytes` must be at least 1024 bytes, but is 3\n"
-        "      limits: {body_bytes: 3}\n"
-        "                           ^\n");
+        all.p, "a.yaml:2:14: error: `transport` must be one of stdio, http, but is \"htpp\"\n"
+               "      transport: htpp\n"
+               "                 ^~~~\n"
+               "  hint: did you mean `http`?\n"
+               "a.yaml:4:5: error: `prot` is no key of `http`\n"
+               "        prot: 8080\n"
+               "        ^~~~\n"
+               "  hint: did you mean `port`?\n"
+               "a.yaml:5:11: error: `http.port` must be a whole number, but is \"81\"\n"
+               "        port: \"81\"\n"
+               "              ^~~~\n"
+               "  hint: write it without quotes\n"
+               "a.yaml:6:29: error: `http.cors.allowed_origins` must be a list of texts, but is "
+               "\"http://a\"\n"
+               "        cors: {allowed_origins: 'http://a'}\n"
+               "                                ^~~~~~~~~~\n"
+               "  hint: write a list: [\"http://a\"]\n"
+               "a.yaml:7:24: error: `limits.body_bytes` must be at least 1024 bytes, but is 3\n"
+               "      limits: {body_bytes: 3}\n"
+               "                           ^\n");
     owl_buf_done(&all);
     box_close(&b);
 }
@@ -50,7 +50,7 @@ TEST(faults_are_written_for_programs_and_with_colours_too, "")
     owl_buf_putc(&out, '\0');
     assert_string_equal(
         out.p, "{\"file\":\"a.yaml\",\"line\":1,\"column\":25,\"severity\":\"error\",\"message\":"
-               "\"`transport` must be one of stdio, http, but is the text \\\"htpp\\\"\","
+               "\"`transport` must be one of stdio, http, but is \\\"htpp\\\"\","
                "\"hint\":\"did you mean `http`?\"}");
     owl_buf_reset(&out);
     owl_report_fault(&out, b.c, &f->list[0], true);
@@ -131,7 +131,7 @@ TEST(a_server_needs_a_command_or_an_address, "KO-6.3.a KO-6.4.a OT-CFG.8")
         {"{transport: stdio, url: 'https://h/'}", "needs `command`, not `url`"},
         {"{transport: ftp, command: x}", "must be one of stdio, http, sse"},
         {"{command: ''}", "`servers.s.command` must not be empty"},
-        {"{comand: x}", "`comand` is no key of `servers.s`; did you mean `command`?"},
+        {"{comand: x}", "`comand` is no key of `servers.s`"},
         {"{type: stdio, command: x}", "did you mean `transport`?"},
         {"{command: x, timeout: 0}",
          "`servers.s.timeout` must be at least 0.001 seconds, but is 0"},
@@ -169,7 +169,7 @@ TEST(the_value_of_a_variable_is_named_with_it, "")
     box_open(&b);
     box_write(&b, "a.yaml", "mcp_server: {http: {port: '${P}'}}\n");
     LOAD(&b, FILES("a.yaml"), ENV("P=x"));
-    assert_says(&b, "but is the text \"x\"");
+    assert_says(&b, "but is \"x\"");
     assert_says(&b, "hint: that is what '${P}' stands for");
     box_close(&b);
 }
@@ -260,7 +260,75 @@ TEST(a_line_is_shown_as_a_terminal_can_bear_it, "")
     memcpy(text, "{\"mcp_server\": {", 16);
     memcpy(text + 400, "\"x\": 1}}", 8);
     box_try(&b, "a.json", text);
-    assert_says(&b, "a.json:1:401: error: `x` is no key of `mcp_server`\n  hint:");
+    assert_says(&b, "a.json:1:401: error: `x` is no key of `mcp_server`\n"
+                    "    ...                                    \"x\": 1}}\n"
+                    "                                           ^~~\n  hint:");
+    box_try(&b, "a.yaml", "mcp_server:\n  title: caf\xe9\n");
+    assert_says(&b, "      title: caf?\n                ^\n");
+    box_close(&b);
+}
+
+TEST(carets_mark_all_of_a_word, "OR-10.4")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "mcp.json", "{\"mcpServers\": {\"a\": {\"comand\": \"npx\"}}}");
+    assert_says(&b, "mcp.json:1:23: error: `comand` is no key of `servers.a`\n"
+                    "    {\"mcpServers\": {\"a\": {\"comand\": \"npx\"}}}\n"
+                    "                          ^~~~~~~~\n"
+                    "  hint: did you mean `command`?\n");
+    assert_says(&b, "     ^~~~~~~~~~~~\n"); /* "mcpServers", though it is `servers` of ours */
+    assert_says_not(&b, "needs `command`");
+    box_try(&b, "a.yaml", "mcp_server:\n  tools: {default_timeout_seconds: 5 minutes}\n");
+    assert_says(&b, "5 minutes}\n                                       ^~~~~~~~~\n");
+    box_try(&b, "a.yaml", "include: nowhere.yaml\nmcp_server: {}\n");
+    assert_says(&b, "             ^~~~~~~~~~~~\n");
+    box_close(&b);
+}
+
+TEST(advice_mends_what_it_is_given_for, "OR-10.4")
+{
+    static const struct {
+        const char *tree, *hint;
+    } cases[] = {
+        {"{http: {tls: {enabled: off}}}", "write `false`\n"},
+        {"{http: {tls: {enabled: \"true\"}}}", "write it without quotes\n"},
+        {"{servers: {a: {command: x, args: -y b}}}", "write a list: [\"-y\", \"b\"]\n"},
+        {"{servers: {a: {command: x, args: \"-c 'a b'\"}}}", "write a list, such as"},
+        {"{servers: {a: {command: x, env: [A=b]}}}",
+         "write `NAME: value` instead of `- NAME=value`"},
+        {"{http: {allowed_hosts: \"a.b, c.d\"}}", "write a list: [\"a.b\", \"c.d\"]\n"},
+        {"{http: {allowed_hosts: {a: a.b}}}", "write a list: [\"a.b\"]\n"},
+        {"{http: [{port: 1}]}", "write its keys without `- ` before them\n"},
+        {"{servers: [{name: a}]}", "put the name of each before it, as a key\n"},
+        {"{http: 80}", "known are host, port"},
+        {"{http: {tls: {enabled: true, key_file: k}}}", "add `cert_file`\n"},
+        {"{limits: {header_ms: 2h}}", "but is 2h, which is 7200000\n"},
+    };
+    struct box b;
+    char text[200];
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        snprintf(text, sizeof text, "mcp_server: %s\n", cases[i].tree);
+        box_try(&b, "a.yaml", text);
+        assert_says(&b, cases[i].hint);
+    }
+    box_close(&b);
+}
+
+TEST(names_of_variables_are_no_secrets, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.yaml",
+            "mcp_server:\n  servers:\n    a:\n      url: http://a\n      headers:\n"
+            "        Authorization: Bearer ${NO_TOKEN}\n"
+            "        X-Token: abc${NO_TOKEN}${NO_OTHER:-hunter2}\n"
+            "  http:\n    auth:\n      api_keys:\n        - name: hunter2\n");
+    assert_says(&b, "        Authorization: ****** ${NO_TOKEN}\n");
+    assert_says(&b, "        X-Token: ***${NO_TOKEN}*");
+    assert_says(&b, "        - name: *******\n");
+    assert_says_not(&b, "hunter2");
     box_close(&b);
 }
 

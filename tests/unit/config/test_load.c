@@ -173,8 +173,8 @@ TEST(variables_that_are_wrong_are_told, "")
     box_open(&b);
     LOAD(&b, ENV("MCP_SERVER_HTTP_PORT=80a", "MCP_SERVER_HTTP_PROT=1", "MCP_SERVER_XYZZY=1",
                  "MCP_SERVER_SERVERS={\"a\":", "MCP_SERVER_HTTP_TLS_ENABLED=maybe"));
-    assert_says(&b, "MCP_SERVER_HTTP_PORT: error: `http.port` must be a whole number, but is the "
-                    "text \"80a\"\n");
+    assert_says(&b, "MCP_SERVER_HTTP_PORT: error: `http.port` must be a whole number, but is "
+                    "\"80a\"\n");
     assert_says(&b, "MCP_SERVER_HTTP_PROT: warning: this variable names no key, and has no effect\n"
                     "  hint: did you mean MCP_SERVER_HTTP_PORT?\n");
     assert_says(&b, "MCP_SERVER_XYZZY: warning: this variable names no key, and has no effect\n");

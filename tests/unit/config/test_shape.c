@@ -82,7 +82,7 @@ TEST(otter_s_table_is_strict, "")
     assert_says(&b, "otter.toml:1:1: error: this server has no name\n");
     assert_says(&b, "otter.toml:4:8: error: the `name` of a server must be a text\n");
     assert_says(
-        &b, "otter.toml:8:1: error: `comand` is no key of `servers.n`; did you mean `command`?");
+        &b, "otter.toml:8:1: error: `comand` is no key of `servers.n`\n");
     assert_errors(&b, 3);
     box_try(&b, "otter.toml", "mcp = 3\nmcp_servers = 3\n");
     assert_says(&b, "error: `mcp_servers` must be a list of servers, but is a number");
@@ -207,7 +207,7 @@ TEST(what_is_wrong_with_foreign_servers_breaks_only_them, "")
     assert_string_equal(owl_config_server_fault(b.c, OWL_STR("b")).p,
                         "`disabled` must be true or false, but is a text");
     assert_string_equal(owl_config_server_fault(b.c, OWL_STR("c")).p,
-                        "`servers.c` must be a map, but is the text \"npx\"");
+                        "`servers.c` must be a map, but is \"npx\"");
     assert_null(owl_config_server_fault(b.c, OWL_STR("d")).p);
     assert_non_null(owl_config_server_fault(b.c, OWL_STR("e")).p);
     assert_null(owl_config_server_fault(b.c, OWL_STR("nobody")).p);
@@ -427,7 +427,7 @@ TEST(includes_that_cannot_be_are_told, "")
     snprintf(text, sizeof text, "include: ../%s/a.yaml\nmcp_server: {}\n", strrchr(b.dir, '/') + 1);
     box_write(&b, "b.yaml", text);
     LOAD(&b, FILES("a.yaml"));
-    assert_says(&b, "b.yaml:1:10: error: `a.yaml` is included by what it includes");
+    assert_says(&b, "b.yaml:1:10: error: `a.yaml` includes this file already");
     assert_errors(&b, 1);
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof name, "c%d.yaml", i);
