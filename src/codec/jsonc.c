@@ -110,6 +110,10 @@ static void explain_word(const struct jsonc *j, owl_str word)
     owl_str digits = {word.p + 1, word.n - 1};
     if (owl_str_is(word, "NaN") || owl_str_is(word, "Infinity") || owl_str_is(digits, "Infinity"))
         hint(j, f, "write a number that is finite, or null");
+    else if (number && word.n > 1 && word.p[0] == '0' && (digits.p[0] | 0x20) == 'x')
+        hint(j, f, "write it with decimal digits");
+    else if (number && word.p[0] == '+')
+        hint(j, f, "write it without the +");
     else if (number && word.n > 1 && word.p[0] == '0' && digits.p[0] >= '0' && digits.p[0] <= '9')
         hint(j, f, "write it without the leading 0, or in double quotes if it is a string");
     else
@@ -143,7 +147,10 @@ static void explain_end(const struct jsonc *j, const char *container)
 static void explain_key(const struct jsonc *j, const char *at, owl_str word)
 {
     if (word.n == 0 || word.p != at) {
-        fault(j, j->text.p + (at - j->plain.p), "expected a key in double quotes");
+        struct owl_fault *f = fault(j, j->text.p + (at - j->plain.p),
+                                    "expected a key in double quotes");
+        if (at < j->plain.p + j->plain.n && *at == '#')
+            hint(j, f, "comments begin with //");
         return;
     }
     struct owl_fault *f = owl_fault_add(
@@ -156,10 +163,11 @@ static void explain_key(const struct jsonc *j, const char *at, owl_str word)
 /* A comma is missing, behind what comes before @p at. */
 static void explain_comma(const struct jsonc *j, const char *at)
 {
+    bool quote = at > j->plain.p && at[-1] == '"'; /* of "say "hi"" the second one */
     while (at > j->plain.p && (unsigned char)at[-1] <= ' ')
         at--;
     hint(j, fault(j, j->text.p + (at - j->plain.p), "expected ',' before what comes next"),
-         "add a ',' here");
+         quote ? "add a ',' here, or write \\\" for a quote within a string" : "add a ',' here");
 }
 
 static bool begins(const char *s, const char *with)
@@ -210,6 +218,11 @@ static void explain(const struct jsonc *j, const char *at, const char *message)
         explain_word(j, word);
     else if (c == '#')
         hint(j, fault(j, j->text.p + (at - j->plain.p), message), "comments begin with //");
+    else if (end_of_text && (c == '}' || c == ']'))
+        hint(j,
+             fault(j, j->text.p + (at - j->plain.p),
+                   c == '}' ? "this } closes nothing" : "this ] closes nothing"),
+             "take it out, or see whether one before it is too much");
     else if (end_of_text)
         hint(j, fault(j, j->text.p + (at - j->plain.p), "the value is complete before this"),
              "a file holds one value");

@@ -349,8 +349,10 @@ static int on_begin(struct yaml *y, const yaml_event_t *e)
     if (tagged)
         wrong_tag(y, at, tag);
     if (key)
-        fault(y, at, object ? "an object cannot be a key" : "a list cannot be a key",
-              "put it in quotes if it is a string");
+        fault(y, at, object ? "a map cannot be a key" : "a list cannot be a key",
+              object ? "put it in quotes if it is a string; a template ({{ }}) must be filled in "
+                       "before"
+                     : "put it in quotes if it is a string");
     if (tagged || key)
         leave_out(y);
     else

@@ -173,7 +173,7 @@ TEST(keys_that_are_none_are_faults, "")
         {"?\n: 1\n", "{}", "1:2 a key must not be null"},
         {"? [1, {b: 2}]\n: {c: 3}\na: 4", "{\"a\":4}",
          "1:3 a list cannot be a key [put it in quotes"},
-        {"{a: {{ b }}}", "{\"a\":{}}", "1:6 an object cannot be a key [put it in quotes if it is"},
+        {"{a: {{ b }}}", "{\"a\":{}}", "1:6 a map cannot be a key [put it in quotes if it is"},
     };
     check_cases(cases, OWL_COUNT(cases));
     struct owl_buf b;
