@@ -59,11 +59,28 @@ static int check_texts(struct owl_config *c)
     return rc;
 }
 
+/* No shell takes `npx -y server` apart. */
+static void check_command(struct owl_config *c, const struct owl_value *server)
+{
+    const struct owl_value *v = owl_value_get(server, OWL_STR("command"));
+    owl_str s = v && v->kind == OWL_NODE_STRING ? v->text : (owl_str){NULL, 0};
+    const char *option = s.n > 0 ? memmem(s.p, s.n, " -", 2) : NULL;
+    if (!option || owl_config_secret(c, v))
+        return;
+    struct owl_fault *f = owl_warning_add(
+        &c->faults, v->at, "`servers.%.*s.command` seems to have arguments, but is one name",
+        (int)server->key.n, server->key.p);
+    f->width = owl_source__width(c, v);
+    owl_fault_hint(&c->faults, f, "put what follows the program into `args`");
+}
+
 int owl_checks__tree(struct owl_config *c)
 {
     struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
     int rc = check_texts(c);
-    if (rc == 0 && servers && servers->kind == OWL_NODE_OBJECT)
-        rc = check_prefixes(c, servers);
-    return rc;
+    if (rc || !servers || servers->kind != OWL_NODE_OBJECT)
+        return rc;
+    for (const struct owl_value *v = servers->first; v; v = v->next)
+        check_command(c, v);
+    return check_prefixes(c, servers);
 }

@@ -107,12 +107,30 @@ static owl_str behind_prefix(owl_str variable)
     return (owl_str){variable.p + sizeof prefix - 1, variable.n - (sizeof prefix - 1)};
 }
 
+/* The one variable that ends in _NAME, such as HTTP_PORT for PORT; absent of none or several. */
+static owl_str only_end(const struct names *n, owl_str name)
+{
+    owl_str found = {NULL, 0};
+    for (const struct name *x = n->first; x; x = x->next) {
+        owl_str own = behind_prefix(x->variable);
+        size_t skip = own.n > name.n ? own.n - name.n : 0;
+        if (skip == 0 || own.p[skip - 1] != '_' || memcmp(own.p + skip, name.p, name.n) != 0)
+            continue;
+        if (found.p)
+            return (owl_str){NULL, 0};
+        found = own;
+    }
+    return found;
+}
+
 /* A variable that looks like ours and is none. */
 static int unknown(struct owl_load *l, const struct names *n, owl_str variable)
 {
     struct owl_nearest near = {.written = behind_prefix(variable)};
     for (const struct name *x = n->first; x; x = x->next)
         owl_nearest_try(&near, behind_prefix(x->variable));
+    if (!near.best.p)
+        near.best = only_end(n, behind_prefix(variable));
     uint32_t source;
     int rc = owl_config__source(l->c, OWL_SOURCE_ENV, variable, &source);
     if (rc)

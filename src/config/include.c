@@ -79,6 +79,8 @@ static void no_match(struct owl_config *c, const struct owl_value *v, owl_str pa
         f = owl_fault_add(&c->faults, v->at, "there is no file `%.*s` to include", (int)pattern.n,
                           pattern.p);
     f->width = owl_source__width(c, v);
+    if (memmem(pattern.p, pattern.n, "**", 2))
+        owl_fault_hint(&c->faults, f, "`**` is as `*`: name each level, such as `teams/*/*.yaml`");
 }
 
 /* What patterns may still look at; glob() has no data for its callbacks. */
@@ -176,10 +178,24 @@ static struct owl_value *next_include(const struct owl_load *l, const struct fil
     return v ? v->next : list->first;
 }
 
+/* Without the slashes at its end. */
+static owl_str folder_of_pattern(owl_str s)
+{
+    while (s.n > 1 && s.p[s.n - 1] == '/')
+        s.n--;
+    return s;
+}
+
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 /* Whether the file may be included where it is named. */
@@ -188,6 +204,14 @@ static bool allowed(struct owl_load *l, const struct stack *s, const char *path)
     struct owl_config *c = l->c;
     const struct file *from = &s->files[s->n - 1];
     struct owl_mark at = from->include->at;
+    if (is_folder(path)) {
+        struct owl_fault *f = owl_fault_add(&c->faults, at, "`%.*s` is a folder",
+                                            (int)from->include->text.n, from->include->text.p);
+        f->width = owl_source__width(c, from->include);
+        owl_fault_hint(&c->faults, f, "to include the files in it, write `%.*s/*.yaml`",
+                       (int)folder_of_pattern(from->include->text).n, from->include->text.p);
+        return false;
+    }
     for (size_t i = 0; i < s->n; i++) {
         if (!same_file(s->files[i].path, path))
             continue;

@@ -142,6 +142,22 @@ OWL_NODISCARD int owl_coerce__text(struct owl_config *c, struct owl_value *v, ui
 OWL_NODISCARD int owl_coerce__unit(struct owl_config *c, struct owl_value *v, uint32_t key);
 
 OWL_NODISCARD int owl_judge__tree(struct owl_config *c);
+
+/* ---- advice ----------------------------------------------------------------------------- */
+
+/* A hint for a key that is none of @p parent: where it belongs, or what there is instead. */
+void owl_advice__key(struct owl_config *c, uint32_t parent, owl_str name, struct owl_fault *f);
+/* For a value of another type than its key wants. */
+void owl_advice__type(struct owl_config *c, const struct owl_value *v, uint32_t key,
+                      struct owl_fault *f);
+/* For a time or a size that cannot be read, if it is clear what was meant. */
+void owl_advice__unit(struct owl_config *c, const struct owl_value *v, uint32_t key,
+                      struct owl_fault *f);
+/* For a text that holds a character which nobody sees, or a quote that is none. */
+void owl_advice__invisible(struct owl_config *c, owl_str text, struct owl_fault *f);
+/* For a map whose members came from two files. */
+void owl_advice__files(struct owl_config *c, const struct owl_value *map, struct owl_fault *f);
+
 OWL_NODISCARD int owl_checks__tree(struct owl_config *c);
 OWL_NODISCARD int owl_features__tree(struct owl_config *c);
 OWL_NODISCARD int owl_defaults__fill(struct owl_config *c);

@@ -92,28 +92,13 @@ static struct words own_words(const struct judging *j, const struct owl_violatio
     return words;
 }
 
-/* ---- keys that are none ----------------------------------------------------------------- */
-
-/* A key of that name one level further in, or out. */
-static bool put_elsewhere(struct judging *j, uint32_t parent, owl_str name, struct owl_fault *f)
+/* Whether it is the name of a member that is wrong, not its value. */
+static bool is_of_name(const struct owl_violation *v)
 {
-    const struct owl_keys *k = &j->c->keys;
-    const struct owl_key *known = owl_keys__of(k, parent);
-    for (uint32_t i = 0; i < known->n_members; i++) {
-        uint32_t member = known->members[i].key;
-        owl_str word = known->members[i].name;
-        if (!owl_keys__of(k, member)->entry && owl_keys__member(k, member, name)) {
-            owl_fault_hint(&j->c->faults, f, "`%.*s` is a key of `%.*s`", (int)name.n, name.p,
-                           (int)word.n, word.p);
-            return true;
-        }
-    }
-    bool outer = parent != j->c->root && owl_keys__member(k, j->c->root, name);
-    if (outer)
-        owl_fault_hint(&j->c->faults, f, "`%.*s` is a key of `mcp_server` itself", (int)name.n,
-                       name.p);
-    return outer;
+    return memmem(v->schema.p, v->schema.n, "/propertyNames", 14) != NULL;
 }
+
+/* ---- keys that are none ----------------------------------------------------------------- */
 
 /* What other programs call a key of ours. */
 static owl_str our_name(const struct judging *j, uint32_t parent, owl_str name)
@@ -122,18 +107,6 @@ static owl_str our_name(const struct judging *j, uint32_t parent, owl_str name)
     uint32_t foreign = owl_keys__of(k, owl_keys__top(k, OWL_STR("mcpServers")))->entry;
     owl_str ours = owl_keys__of(k, owl_keys__member(k, foreign, name))->ours;
     return ours.p && owl_keys__member(k, parent, ours) ? ours : (owl_str){NULL, 0};
-}
-
-static void list_keys(struct judging *j, uint32_t parent, struct owl_fault *f)
-{
-    const struct owl_key *known = owl_keys__of(&j->c->keys, parent);
-    j->b.n = 0;
-    for (uint32_t i = 0; i < known->n_members && i <= WORDS; i++) {
-        owl_str word = i == WORDS ? OWL_STR("...") : known->members[i].name;
-        owl_buf_printf(&j->b, "%s%.*s", i ? ", " : "", (int)word.n, word.p);
-    }
-    if (known->n_members > 0)
-        owl_fault_hint(&j->c->faults, f, "known are %.*s", (int)j->b.n, j->b.p);
 }
 
 static struct owl_fault *unknown_key(struct judging *j)
@@ -150,8 +123,9 @@ static struct owl_fault *unknown_key(struct judging *j)
     f->width = owl_source__key_width(c, j->value);
     if (meant.p)
         owl_fault_hint(&c->faults, f, "did you mean `%.*s`?", (int)meant.n, meant.p);
-    else if (!put_elsewhere(j, parent, name, f))
-        list_keys(j, parent, f);
+    else
+        owl_advice__key(c, parent, name, f);
+    owl_advice__invisible(c, name, f);
     return f;
 }
 
@@ -183,88 +157,12 @@ static void wrong_type(struct judging *j, uint32_t key)
     put_found(j);
 }
 
-static void put_element(struct judging *j, owl_str text)
-{
-    owl_buf_printf(&j->b, "%s\"%.*s\"", j->b.n > 0 ? ", " : "", (int)text.n, text.p);
-}
-
-/* The words of a text, or the texts of a map, as a list. Quotes within have a meaning that only
- * their writer knows. */
-static void advise_list(struct judging *j, struct owl_fault *f)
-{
-    const struct owl_value *v = j->value;
-    owl_str rest = v->text, part;
-    owl_buf_reset(&j->b);
-    if (v->kind == OWL_NODE_STRING && !memchr(rest.p, '"', rest.n) &&
-        !memchr(rest.p, '\'', rest.n)) {
-        char by = memchr(rest.p, ',', rest.n) ? ',' : ' ';
-        while (rest.p && owl_str_split(&rest, by, &part))
-            if ((part = owl_str_trim(part)).n > 0)
-                put_element(j, part);
-    }
-    const struct owl_value *m = v->kind == OWL_NODE_OBJECT ? v->first : NULL;
-    for (; m && m->kind == OWL_NODE_STRING && !owl_config_secret(j->c, m); m = m->next)
-        put_element(j, m->text);
-    if (j->b.n > 0 && j->b.n <= 160 && !m)
-        owl_fault_hint(&j->c->faults, f, "write a list: [%.*s]", (int)j->b.n, j->b.p);
-    else
-        owl_fault_hint(&j->c->faults, f, "write a list, such as [\"one\", \"two\"]");
-}
-
-/* A list where names are wanted: of NAME=value, of maps with one name each, or of servers. */
-static void advise_map(struct judging *j, uint32_t key, struct owl_fault *f)
-{
-    const struct owl_value *first = j->value->first;
-    bool map = first && first->kind == OWL_NODE_OBJECT;
-    if (first && first->kind == OWL_NODE_STRING)
-        owl_fault_hint(&j->c->faults, f, "write `NAME: value` instead of `- NAME=value`");
-    else if (map && owl_keys__of(&j->c->keys, key)->entry)
-        owl_fault_hint(&j->c->faults, f, "put the name of each before it, as a key");
-    else if (map)
-        owl_fault_hint(&j->c->faults, f, "write its keys without `- ` before them");
-}
-
-/* What is no text needs no quotes; `no` and `off` are texts without any. */
-static void advise_bare(struct judging *j, const struct owl_value *meant, struct owl_fault *f)
-{
-    bool truth = meant->kind == OWL_NODE_TRUE || meant->kind == OWL_NODE_FALSE;
-    const char *word = meant->kind == OWL_NODE_TRUE ? "true" : "false";
-    if (truth && !owl_str_is(j->value->text, word))
-        owl_fault_hint(&j->c->faults, f, "write `%s`", word);
-    else
-        owl_fault_hint(&j->c->faults, f, "write it without quotes");
-}
-
-/* How a value of another type is written as it should be. */
-static void advise_type(struct judging *j, uint32_t key, struct owl_fault *f)
-{
-    const struct owl_value *v = j->value;
-    unsigned types = owl_keys__of(&j->c->keys, key)->types;
-    if (types == OWL_KEY__OBJECT && v->kind == OWL_NODE_ARRAY)
-        advise_map(j, key, f);
-    else if (types == OWL_KEY__OBJECT && v->kind == OWL_NODE_NUMBER)
-        list_keys(j, key, f);
-    if (owl_config_secret(j->c, v) || v->text.n > 60)
-        return;
-    const char *colon = v->kind == OWL_NODE_STRING ? memchr(v->text.p, ':', v->text.n) : NULL;
-    if (types == OWL_KEY__OBJECT && colon && colon > v->text.p && colon[1])
-        owl_fault_hint(&j->c->faults, f, "put a space behind the colon: `%.*s: %s`",
-                       (int)(colon - v->text.p), v->text.p, colon + 1);
-    struct owl_value copy = *v;
-    if ((v->kind == OWL_NODE_STRING || v->kind == OWL_NODE_OBJECT) && (types & OWL_KEY__ARRAY))
-        advise_list(j, f);
-    else if (v->kind == OWL_NODE_STRING && !(types & (OWL_KEY__STRING | OWL_KEY__OBJECT)) &&
-             owl_coerce__text(j->c, &copy, key) == 0 && copy.kind != OWL_NODE_STRING)
-        advise_bare(j, &copy, f);
-    else if (v->kind == OWL_NODE_NUMBER && (types & OWL_KEY__STRING))
-        owl_fault_hint(&j->c->faults, f, "write it within quotes");
-}
-
 /* A text that stands nowhere in the file came out of a variable. */
 static void tell_variable(struct judging *j, struct owl_fault *f)
 {
     owl_str token = owl_source__token(j->c, j->value);
-    if (token.n > 0 && token.n < 100 && memmem(token.p, token.n, "${", 2))
+    if (token.n > 0 && token.n < 100 && !owl_config_secret(j->c, j->value) &&
+        memmem(token.p, token.n, "${", 2))
         owl_fault_hint(&j->c->faults, f, "that is what %.*s stands for", (int)token.n, token.p);
 }
 
@@ -272,7 +170,7 @@ static void tell_variable(struct judging *j, struct owl_fault *f)
 static void wrong_choice(struct judging *j, owl_str *ret_meant)
 {
     struct owl_nearest near = {.written = j->value->text};
-    owl_str rest = j->v->expected;
+    owl_str rest = j->v->expected, within = {NULL, 0};
     owl_buf_putz(&j->b, " must be ");
     if (rest.n < 2 || rest.p[0] != '[') {
         owl_buf_puts(&j->b, rest);
@@ -286,11 +184,14 @@ static void wrong_choice(struct judging *j, owl_str *ret_meant)
             comma = ", ";
             if (j->value->kind == OWL_NODE_STRING)
                 owl_nearest_try(&near, word);
+            if (j->value->kind == OWL_NODE_STRING && word.n > 3 && !within.p &&
+                memmem(j->value->text.p, j->value->text.n, word.p, word.n))
+                within = word;
         }
     }
     owl_buf_putz(&j->b, ", but is ");
     put_found(j);
-    *ret_meant = near.best;
+    *ret_meant = near.best.p ? near.best : within;
 }
 
 static void wrong_amount(struct judging *j, uint32_t key, const char *how)
@@ -333,6 +234,8 @@ static void advise(struct judging *j, struct words own, struct owl_fault *f)
         owl_fault_hint(&j->c->faults, f, "%.*s", (int)own.hint.n, own.hint.p);
     else if (name.p)
         owl_fault_hint(&j->c->faults, f, "add `%.*s`", (int)name.n, name.p);
+    else if (own.message.p && j->value->kind == OWL_NODE_OBJECT)
+        owl_advice__files(j->c, j->value, f);
 }
 
 static struct owl_fault *wrong_value(struct judging *j)
@@ -365,14 +268,17 @@ static struct owl_fault *wrong_value(struct judging *j)
     } else {
         put_sentence(j);
     }
-    /* What is wrong with a map is shown at its name. */
-    bool named = j->value->kind == OWL_NODE_OBJECT && j->value->key.p;
+    /* What is wrong with a map is shown at its name, and what is wrong with a name. */
+    bool name = is_of_name(j->v) || j->value->kind == OWL_NODE_OBJECT;
+    bool named = name && j->value->key.p;
     struct owl_fault *f = owl_fault_add(&j->c->faults, named ? j->value->key_at : j->value->at,
                                         "%.*s", (int)j->b.n, j->b.p);
     f->width = named ? owl_source__key_width(j->c, j->value) : owl_source__width(j->c, j->value);
     advise(j, own, f);
     if (type)
-        advise_type(j, key, f);
+        owl_advice__type(j->c, j->value, key, f);
+    else if (own.message.p)
+        owl_advice__unit(j->c, j->value, key, f);
     tell_variable(j, f);
     if (meant.p)
         owl_fault_hint(&j->c->faults, f, "did you mean `%.*s`?", (int)meant.n, meant.p);
@@ -385,9 +291,12 @@ static struct owl_fault *wrong_value(struct judging *j)
 static bool said_before(const struct judging *j)
 {
     bool summary = keyword_is(j, "anyOf") || keyword_is(j, "oneOf");
+    bool scalar = j->value->kind < OWL_NODE_ARRAY && !is_of_name(j->v); /* one fault is enough */
     owl_str message = own_words(j, j->v).message;
     for (size_t i = 0; i < j->n_told; i++) {
         owl_str other = j->told[i]->instance, own = j->v->instance;
+        if (scalar && owl_str_eq(other, own) && !is_of_name(j->told[i]))
+            return true;
         bool within = other.n >= own.n && memcmp(other.p, own.p, own.n) == 0;
         if (!within)
             continue;
@@ -409,6 +318,14 @@ static bool is_doubtful(const struct judging *j)
     return false;
 }
 
+/* Whether a list or map is all that is left of what could not be read. */
+static bool is_remnant(const struct judging *j)
+{
+    const struct owl_value *v = j->value;
+    return keyword_is(j, "type") && v->kind >= OWL_NODE_ARRAY && v->count == 0 &&
+           j->c->sources[v->at.source].damaged;
+}
+
 /* Tells one violation, of what is missing or of what is there. */
 static int tell(struct judging *j, const struct owl_violation *v, bool missing)
 {
@@ -417,7 +334,7 @@ static int tell(struct judging *j, const struct owl_violation *v, bool missing)
     bool lacks = keyword_is(j, "required") || keyword_is(j, "anyOf") || keyword_is(j, "oneOf");
     if (!j->value || lacks != missing || said_before(j))
         return 0;
-    if (lacks && is_doubtful(j))
+    if ((lacks && is_doubtful(j)) || is_remnant(j))
         return owl_config__blame(j->c, j->value, NULL);
     j->told[j->n_told++] = v;
     bool extra = keyword_is(j, "additionalProperties") || keyword_is(j, "unevaluatedProperties");

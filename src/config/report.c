@@ -229,9 +229,10 @@ static owl_str hidden_word(const struct owl_fault *f, owl_str text)
     while (at + 1 < line.n && !word_char(line.p[at]))
         at++; /* what YAML says of a value: an anchor, a tag */
     owl_str word = {line.p + at, 0};
+    bool telling = false; /* a lone ":" is no secret */
     while (at + word.n < line.n && !strchr(" \t\r\"',[]{}", word.p[word.n]))
-        word.n++;
-    return word;
+        telling = word_char(word.p[word.n++]) || telling;
+    return telling ? word : (owl_str){NULL, 0};
 }
 
 static void put_words(struct owl_buf *b, owl_str words, owl_str hidden)

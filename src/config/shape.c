@@ -58,8 +58,13 @@ static const char *kind_name(const struct owl_value *v)
 
 static struct owl_fault *must_be(struct shape *s, const struct owl_value *v, const char *what)
 {
-    return owl_fault_add(&s->c->faults, v->at, "`%.*s` must be %s, but is %s", (int)v->key.n,
-                         v->key.p, what, kind_name(v));
+    struct owl_fault *f = owl_fault_add(&s->c->faults, v->at, "`%.*s` must be %s, but is %s",
+                                        (int)v->key.n, v->key.p, what, kind_name(v));
+    uint32_t key = owl_keys__top(&s->c->keys, v->key);
+    f->width = owl_source__width(s->c, v);
+    if (key)
+        owl_advice__type(s->c, v, key, f);
+    return f;
 }
 
 /* ---- servers ---------------------------------------------------------------------------- */
@@ -439,6 +444,9 @@ static void unknown_key(struct shape *s, const struct owl_value *v)
                        v->key.p);
     else if (near.best.p)
         owl_fault_hint(&s->c->faults, f, "did you mean `%.*s`?", (int)near.best.n, near.best.p);
+    else
+        owl_fault_hint(&s->c->faults, f, "expected is `mcp_server`, and all else within it");
+    owl_advice__invisible(s->c, v->key, f);
 }
 
 static int take_member(struct shape *s, struct owl_value *v)

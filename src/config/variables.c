@@ -155,6 +155,23 @@ static bool begins(owl_str *s, const char *prefix)
     return true;
 }
 
+/* How ${NAME-default}, ${env.NAME} and ${ NAME } of others are written here. */
+static void advise_name(struct reading *r, owl_str name, owl_str id)
+{
+    owl_str trimmed = owl_str_trim(id), dotted = id;
+    size_t n = 0;
+    while (n < id.n && !strchr("-=?+", id.p[n]))
+        n++;
+    if (is_name(trimmed))
+        advise(r, "write `${%.*s}`", shown(trimmed), trimmed.p);
+    else if ((begins(&dotted, "env.") || begins(&dotted, "ENV.")) && is_name(dotted))
+        advise(r, "write `${%.*s}`", shown(dotted), dotted.p);
+    else if (n < id.n && id.p[n] == '-' && is_name((owl_str){id.p, n}))
+        advise(r, "a default stands behind `:-`, as in `${%.*s:-...}`", (int)n, id.p);
+    else
+        advise(r, "to mean the text itself, write `$${%.*s}`", shown(name), name.p);
+}
+
 /* The value, or absent: it has none. What is no name at all is refused. */
 static owl_str value_of(struct reading *r, owl_str name)
 {
@@ -168,7 +185,7 @@ static owl_str value_of(struct reading *r, owl_str name)
     begins(&id, "env:");
     if (!is_name(id)) {
         if (refuse(r, "`${%.*s}` names no variable", shown(name), name.p))
-            advise(r, "to mean the text itself, write `$${%.*s}`", shown(name), name.p);
+            advise_name(r, name, id);
         return OWL_STR("");
     }
     const char *value = owl_variables__get(r->v, id);

@@ -295,14 +295,30 @@ TEST(advice_mends_what_it_is_given_for, "OR-10.4")
         {"{http: {tls: {enabled: \"true\"}}}", "write it without quotes\n"},
         {"{servers: {a: {command: x, args: -y b}}}", "write a list: [\"-y\", \"b\"]\n"},
         {"{servers: {a: {command: x, args: \"-c 'a b'\"}}}", "write a list, such as"},
-        {"{servers: {a: {command: x, env: [A=b]}}}",
-         "write `NAME: value` instead of `- NAME=value`"},
+        {"{servers: {a: {command: x, env: [A=b]}}}", "write `NAME: value` for each"},
         {"{http: {allowed_hosts: \"a.b, c.d\"}}", "write a list: [\"a.b\", \"c.d\"]\n"},
         {"{http: {allowed_hosts: {a: a.b}}}", "write a list: [\"a.b\"]\n"},
         {"{http: [{port: 1}]}", "write its keys without `- ` before them\n"},
         {"{servers: [{name: a}]}", "put the name of each before it, as a key\n"},
         {"{http: 80}", "known are host, port"},
         {"{http: {tls: {enabled: true, key_file: k}}}", "add `cert_file`\n"},
+        {"{http: {host: 'localhost:80'}}", "the port has a key of its own"},
+        {"{http: {port: $PORT}}", "variables are written `${PORT}`\n"},
+        {"{http: {port: “80”}}", "it has curly quotes"},
+        {"{http: {tls: true}}", "known are enabled, cert_file"},
+        {"{http: {allow_insecure: 1}}", "write `true`\n"},
+        {"{http: {port: 1_000}}", "write digits only"},
+        {"{http_port: 80}", "`port` is a key of `http`\n"},
+        {"{include: a.yaml}", "`include` stands beside `mcp_server`, not in it\n"},
+        {"{transport: streamable-http}", "did you mean `http`?\n"},
+        {"{tools: {default_timeout_seconds: 5 minutes}}", "write `5m`\n"},
+        {"{limits: {body_bytes: 4_096}}", "write `4096`\n"},
+        {"{limits: {body_bytes: 10 megabytes}}", "write `10MB`\n"},
+        {"{http: {port: '${A-1}'}}", "a default stands behind `:-`, as in `${A:-...}`\n"},
+        {"{http: {port: '${env.A}'}}", "write `${A}`\n"},
+        {"{servers: {a: {command: [x, y]}}}", "the rest into `args`\n"},
+        {"{servers: {a: {command: x -y z}}}", "put what follows the program into `args`\n"},
+        {"{servers: {a: {command: \"C:\\next\"}}}", "write each backslash twice\n"},
         {"{limits: {header_ms: 2h}}", "but is 2h, which is 7200000\n"},
     };
     struct box b;
@@ -329,6 +345,13 @@ TEST(names_of_variables_are_no_secrets, "")
     assert_says(&b, "        X-Token: ***${NO_TOKEN}*");
     assert_says(&b, "        - name: *******\n");
     assert_says_not(&b, "hunter2");
+    box_try(&b, "a.yaml", "mcp_server: {state_key: \"${NO_KEY:-hunter2}\"}\n");
+    assert_says(&b, "64 hexadecimal digits");
+    assert_says_not(&b, "hunter2");
+    box_try(&b, "a.yaml",
+            "mcp_server:\n  servers:\n    a:\n      url: http://a\n"
+            "      headers:\n        Authorization: Bearer a: b\n");
+    assert_says(&b, "a second ': ' in one value");
     box_close(&b);
 }
 

@@ -182,6 +182,8 @@ TEST(variables_that_are_wrong_are_told, "")
     assert_says(&b, "MCP_SERVER_SERVERS: error: this is no JSON, from line 1, column 1 on");
     assert_says(&b, "MCP_SERVER_HTTP_TLS_ENABLED: error: `http.tls.enabled` must be true or false");
     assert_false(owl_config_usable(b.c));
+    LOAD(&b, ENV("MCP_SERVER_PORT=80", "MCP_SERVER_ENABLED_=1"));
+    assert_says(&b, "  hint: did you mean MCP_SERVER_HTTP_PORT?\n");
     box_close(&b);
 }
 
