@@ -37,28 +37,24 @@ void owl_help_put_option_help(struct owl_buf *b, const struct owl_command_option
         owl_buf_putz(b, " (can be repeated)");
 }
 
-static bool tells(const struct owl_command *c, int code)
+/* The lowest code above another; of two meanings the command's own. */
+static const struct owl_command_exit *next_exit(const struct owl_command *c, int above)
 {
-    for (const struct owl_command_exit *e = c->exits; e && e->meaning; e++) {
-        if (e->code == code)
-            return true;
-    }
-    return false;
+    const struct owl_command_exit *lowest = NULL;
+    const struct owl_command_exit *lists[] = {c->exits, owl_command_program.exits};
+    for (size_t i = 0; i < OWL_COUNT(lists); i++)
+        for (const struct owl_command_exit *e = lists[i]; e && e->meaning; e++)
+            if (e->code > above && (!lowest || e->code < lowest->code))
+                lowest = e;
+    return lowest;
 }
 
 const struct owl_command_exit *owl_help_exit(const struct owl_command *c, size_t i)
 {
-    for (const struct owl_command_exit *e = c->exits; e && e->meaning; e++) {
-        if (i-- == 0)
-            return e;
-    }
-    if (c == &owl_command_program)
-        return NULL;
-    for (const struct owl_command_exit *e = owl_command_program.exits; e->meaning; e++) {
-        if (!tells(c, e->code) && i-- == 0)
-            return e;
-    }
-    return NULL;
+    const struct owl_command_exit *e = next_exit(c, -1);
+    for (; e && i > 0; i--)
+        e = next_exit(c, e->code);
+    return e;
 }
 
 /* ---- sections ------------------------------------------------------------------------------- */

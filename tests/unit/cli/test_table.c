@@ -160,7 +160,7 @@ TEST(roff_shows_text_as_it_is, "")
     holds(page, "One.\n.PP\n\\&.dots and \\(aqquotes\\(aq \\e and \\-\\- dashes.\n");
     holds(page, "\\fB\\-k\\fR, \\fB\\-\\-key\\fR \\fIKEY\\fR\n");
     holds(page, "[\\fIFILE\\fR]...\n");
-    holds(page, ".TP\n9\nnine\n.TP\n0\nsuccess\n");
+    holds(page, ".TP\n0\nsuccess\n.TP\n9\nnine\n");
 }
 
 TEST(completions_quote_and_know_their_place, "")
