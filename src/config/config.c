@@ -98,15 +98,18 @@ static int own_file(struct owl_load *l)
     return 0;
 }
 
-/* Whether the user has looked at the project's file. */
-static bool trusted(struct owl_load *l, const char *path, owl_str text)
+/* Whether the user has looked at the project's file, as it is or as it was. */
+static bool trusted(struct owl_load *l, const char *path, owl_str text, bool *ret_changed)
 {
     char real[PATH_MAX];
     if (l->o->trust_project)
         return true;
     const char *xdg = owl_variables__get(&l->variables, OWL_STR("XDG_STATE_HOME"));
     struct owl_trust t = {.state_dir = owl_trust_state_dir(l->c->arena, xdg, l->home)};
-    return t.state_dir && realpath(path, real) && owl_trust_holds(&t, real, text);
+    if (!t.state_dir || !realpath(path, real))
+        return false;
+    *ret_changed = owl_trust_knows(&t, real);
+    return owl_trust_holds(&t, real, text);
 }
 
 /* A .kode.json, if it is there: the user's own, or the project's. */
@@ -120,17 +123,19 @@ static int kode_file(struct owl_load *l, const char *dir, bool project)
         return 0;
     uint32_t source;
     owl_str text = {NULL, 0}, name = project ? OWL_STR("./.kode.json") : owl_str_of(path);
-    bool use = !project;
+    bool use = !project, changed = false;
     struct owl_value *root = NULL;
     int rc = owl_config__source(c, OWL_SOURCE_FILE, name, &source);
     if (rc == 0)
         rc = owl_source__text(c, path, source, &text);
     if (rc == 0 && text.p && project)
-        use = trusted(l, path, text);
+        use = trusted(l, path, text, &changed);
     if (rc == 0 && text.p && !use) {
         struct owl_fault *f = owl_warning_add(&c->faults, owl_config__no_place(source),
-                                              "the project's file names commands and is not "
-                                              "trusted: it is not used");
+                                              changed ? "the project's file has changed since it "
+                                                        "was trusted: it is not used"
+                                                      : "the project's file names commands and is "
+                                                        "not trusted: it is not used");
         owl_fault_hint(&c->faults, f,
                        "look at it, then run `owlclaw trust`, or pass --trust-project");
     }

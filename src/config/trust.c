@@ -118,6 +118,20 @@ bool owl_trust_holds(const struct owl_trust *t, const char *path, owl_str conten
     return holds;
 }
 
+bool owl_trust_knows(const struct owl_trust *t, const char *path)
+{
+    bool known = false;
+    struct owl_buf b;
+    owl_buf_init(&b, LIST_MAX);
+    if (read_list(t, &b, NULL) == 0) {
+        owl_str list = owl_buf_str(&b);
+        for (owl_str p, d; !known && next_entry(&list, &p, &d);)
+            known = owl_str_is(p, path);
+    }
+    owl_buf_done(&b);
+    return known;
+}
+
 int owl_trust_list(const struct owl_trust *t, struct owl_buf *b, owl_error *reterr)
 {
     struct owl_buf list;

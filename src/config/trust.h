@@ -21,6 +21,8 @@ const char *owl_trust_state_dir(struct owl_arena *a, const char *xdg_state_home,
 /* Whether this very content of the file of this absolute path is trusted. A list that cannot be
  * read trusts nothing. */
 bool owl_trust_holds(const struct owl_trust *t, const char *path, owl_str content);
+/* Whether any content of it is: if not this one, the file has changed. */
+bool owl_trust_knows(const struct owl_trust *t, const char *path);
 /* @errors OWL_EIO (which file, and why), OWL_EINVAL (a tab or newline in the path), OWL_ELIMIT (4 MiB
  * of entries), OWL_ENOMEM. */
 OWL_NODISCARD int owl_trust_add(const struct owl_trust *t, const char *path, owl_str content,

@@ -263,6 +263,9 @@ TEST(a_line_is_shown_as_a_terminal_can_bear_it, "")
     assert_says(&b, "a.json:1:401: error: `x` is no key of `mcp_server`\n"
                     "    ...                                    \"x\": 1}}\n"
                     "                                           ^~~\n  hint:");
+    memcpy(text + 100, "\"state_key\": \"${X:-hunter2}\",", 29);
+    box_try(&b, "a.json", text);
+    assert_says(&b, "a.json:1:401: error: `x` is no key of `mcp_server`\n  hint:");
     box_try(&b, "a.yaml", "mcp_server:\n  title: caf\xe9\n");
     assert_says(&b, "      title: caf?\n                ^\n");
     box_close(&b);

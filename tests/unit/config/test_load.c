@@ -472,6 +472,7 @@ TEST(a_project_s_file_is_used_once_it_is_trusted, "KO-6.2.a")
     box_write(&b, ".kode.json", "{\"mcpServers\": {\"evil\": {\"command\": \"rm\"}}}");
     LOAD(&b, .files = NULL);
     assert_value(&b, "servers", "{}");
+    assert_says(&b, "the project's file has changed since it was trusted: it is not used\n");
     snprintf(state, sizeof state, "XDG_STATE_HOME=%s/state", b.dir);
     t.state_dir = strchr(state, '=') + 1;
     assert_int_equal(owl_trust_add(&t, path,
