@@ -1,5 +1,6 @@
 /* cli/config_show.c - owlclaw mcp-server config show: what is in effect, and why.
  * Threads: the main one. */
+#include "base/nearest.h"
 #include "cli/config_load.h"
 #include "codec/json.h"
 
@@ -192,6 +193,23 @@ static int show(struct owl_run *r, struct showing *s, const struct owl_value *fr
     return owl_run_text(r, &b, owl_config_faults(s->config)->errors ? OWL_EXIT_BAD : OWL_EXIT_OK);
 }
 
+/* Says what was meant by a KEY that leads nowhere. */
+static int nothing_at(struct owl_run *r, const struct owl_config *c, const char *key)
+{
+    const struct owl_value *v = owl_config_tree(c), *next;
+    owl_str rest = owl_str_of(key), name;
+    while (owl_str_split(&rest, '.', &name) && (next = owl_value_get(v, name)) != NULL)
+        v = next;
+    struct owl_nearest near = {.written = name};
+    for (const struct owl_value *m = v->kind == OWL_NODE_OBJECT ? v->first : NULL; m; m = m->next)
+        owl_nearest_try(&near, m->key);
+    if (near.best.p && !rest.p)
+        return owl_run_fail(r, OWL_EXIT_BAD, "nothing is set at %s; did you mean %.*s%.*s?", key,
+                            (int)(name.p - key), key, (int)near.best.n, near.best.p);
+    return owl_run_fail(r, OWL_EXIT_BAD, "nothing is set at %s; without KEY everything is shown",
+                        key);
+}
+
 static int run(struct owl_run *r)
 {
     struct owl_config *c;
@@ -210,9 +228,7 @@ static int run(struct owl_run *r)
     if (!s.arena)
         code = owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
     else if (!from)
-        code = owl_run_fail(r, OWL_EXIT_BAD,
-                            "nothing is set at %s; without KEY everything is shown",
-                            r->operands[0]);
+        code = nothing_at(r, c, r->operands[0]);
     else
         code = show(r, &s, from);
     owl_print_faults(r->err, c);
@@ -228,8 +244,9 @@ const struct owl_command owl_command_config_show = {
         "The tree is complete: defaults are filled in, variables replaced, durations in seconds "
         "and sizes in bytes. Behind each value stands its source: a file and its line, a variable "
         "of the environment, an option, or \"default\". Secrets are shown as ********.\n\n"
-        "With --json the tree alone is printed, as a file that can be loaded again. What is wrong "
-        "with the configuration is told on standard error.",
+        "With --json the tree alone is printed, as a file that can be loaded again; one that has "
+        "secrets needs --secrets, too. What is wrong with the configuration is told on standard "
+        "error.",
     .arguments =
         (const struct owl_command_argument[]){
             {.name = "KEY", .optional = true, .help = "show only this part, e.g. http.tls"},

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/file.h"
+#include "codec/json.h"
 #include "config/trust.h"
 
 static const char project_file[] = ".kode.json";
@@ -20,6 +21,50 @@ static int fail(struct owl_run *r, int rc, const owl_error *e)
     return owl_run_fail(r, OWL_EXIT_USAGE, "%s", e->message);
 }
 
+static void put_json(struct owl_run *r, struct owl_buf *b)
+{
+    if (b->rc == 0)
+        OWL_IGNORE(fwrite(b->p, 1, b->n, r->out->file)); /* the program looks at its end */
+    owl_buf_done(b);
+}
+
+/* [{"file":…,"digest":…},…] */
+static void list_json(struct owl_run *r, owl_str lines)
+{
+    struct owl_buf b;
+    const char *comma = "";
+    owl_buf_init(&b, 64 * 1024 * 1024);
+    owl_buf_putc(&b, '[');
+    for (owl_str line, path; lines.n > 0 && owl_str_split(&lines, '\n', &line);) {
+        OWL_IGNORE(owl_str_split(&line, '\t', &path)); /* each has one */
+        owl_buf_printf(&b, "%s{\"file\":", comma);
+        owl_json_quote(&b, path);
+        owl_buf_putz(&b, ",\"digest\":");
+        owl_json_quote(&b, line);
+        owl_buf_putc(&b, '}');
+        comma = ",";
+    }
+    owl_buf_putz(&b, "]\n");
+    put_json(r, &b);
+}
+
+/* What has become of a file. */
+static void tell(struct owl_run *r, const char *path, bool trusted)
+{
+    struct owl_buf b;
+    if (!r->json) {
+        owl_print_foreign(r->out, OWL_BOLD, owl_str_of(path));
+        owl_print(r->out, OWL_PLAIN,
+                  trusted ? " is trusted until it changes\n" : " is no longer trusted\n");
+        return;
+    }
+    owl_buf_init(&b, 64 * 1024);
+    owl_buf_putz(&b, "{\"file\":");
+    owl_json_quote(&b, owl_str_of(path));
+    owl_buf_printf(&b, ",\"trusted\":%s}\n", trusted ? "true" : "false");
+    put_json(r, &b);
+}
+
 static int list(struct owl_run *r, const struct owl_trust *t)
 {
     struct owl_buf b;
@@ -28,7 +73,9 @@ static int list(struct owl_run *r, const struct owl_trust *t)
     int rc = owl_trust_list(t, &b, &e);
     rc = rc ? rc : b.rc;
     int code = rc ? fail(r, rc, &e) : OWL_EXIT_OK;
-    owl_str rest = owl_buf_str(&b);
+    if (rc == 0 && r->json)
+        list_json(r, owl_buf_str(&b));
+    owl_str rest = r->json ? OWL_STR("") : owl_buf_str(&b);
     for (owl_str line, path; rc == 0 && rest.n > 0 && owl_str_split(&rest, '\n', &line);) {
         OWL_IGNORE(owl_str_split(&line, '\t', &path)); /* each has one */
         owl_print_foreign(r->out, OWL_PLAIN, path);
@@ -59,10 +106,8 @@ static int add(struct owl_run *r, const struct owl_trust *t, const char *path)
         code = fail(r, rc, &e);
     else
         code = OWL_EXIT_OK;
-    if (code == OWL_EXIT_OK) {
-        owl_print_foreign(r->out, OWL_BOLD, owl_str_of(real));
-        owl_print(r->out, OWL_PLAIN, " is trusted until it changes\n");
-    }
+    if (code == OWL_EXIT_OK)
+        tell(r, real, true);
     owl_file_done(&f);
     return code;
 }
@@ -78,8 +123,7 @@ static int take_back(struct owl_run *r, const struct owl_trust *t, const char *p
         return owl_run_fail(r, OWL_EXIT_BAD, "%s was not trusted", real);
     if (rc)
         return fail(r, rc, &e);
-    owl_print_foreign(r->out, OWL_BOLD, owl_str_of(real));
-    owl_print(r->out, OWL_PLAIN, " is no longer trusted\n");
+    tell(r, real, false);
     return OWL_EXIT_OK;
 }
 

@@ -272,6 +272,31 @@ INSTANCE = '{\n  "user": {\n    "naïf": "名前", "age": 17,\n    "mail": "nobo
 
 
 @test()
+def trust_speaks_json_too():
+    with folder(__kode__json='{"mcpServers": {}}') as there:
+        home = {"HOME": str(there), "XDG_STATE_HOME": str(there / "state")}
+        (there / "state").mkdir()
+
+        def trust(*options):
+            return json.loads(owlclaw("trust", *options, "--json", cwd=there, env=home).out)
+
+        file = str((there / ".kode.json").resolve())
+        equal(trust("--list"), [])
+        equal(trust(), {"file": file, "trusted": True})
+        equal([entry["file"] for entry in trust("--list")], [file])
+        equal(trust("--remove"), {"file": file, "trusted": False})
+
+
+@test()
+def a_key_that_is_none_is_told_what_was_meant():
+    with folder() as there:
+        done = owlclaw("mcp-server", "config", "show", "http.prot", cwd=there,
+                       env={"HOME": str(there)})
+        equal((done.code, done.out), (1, ""))
+        equal(done.err, "owlclaw: nothing is set at http.prot; did you mean http.port?\n")
+
+
+@test()
 def a_valid_document_is_0():
     with folder(s__json=SCHEMA, i__json={"user": {"name": "Ann", "mail": "nobody"}}) as there:
         done = owlclaw("schema", "validate", "s.json", "i.json", cwd=there)
