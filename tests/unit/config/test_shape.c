@@ -81,8 +81,7 @@ TEST(otter_s_table_is_strict, "")
             "[[mcp.servers]]\nname = 'n'\ncommand = 'x'\ncomand = 'y'\n");
     assert_says(&b, "otter.toml:1:1: error: this server has no name\n");
     assert_says(&b, "otter.toml:4:8: error: the `name` of a server must be a text\n");
-    assert_says(
-        &b, "otter.toml:8:1: error: `comand` is no key of `servers.n`\n");
+    assert_says(&b, "otter.toml:8:1: error: `comand` is no key of `servers.n`\n");
     assert_errors(&b, 3);
     box_try(&b, "otter.toml", "mcp = 3\nmcp_servers = 3\n");
     assert_says(&b, "error: `mcp_servers` must be a list of servers, but is a number");
