@@ -148,7 +148,7 @@ static bool continues_secret(owl_str text, owl_str line)
             return true;
         indent = deep < indent ? deep : indent;
     }
-    return within_quotes(text, line);
+    return false;
 }
 
 /* The column of the first secret value of the tree that is on a line, as far as that is shown. */
@@ -170,7 +170,7 @@ static size_t hidden_by_name(owl_str text, owl_str line, size_t at)
     size_t skip = at > LOOK ? at - LOOK : 0;
     owl_str part = {line.p + skip, line.n - skip < 2 * LOOK ? line.n - skip : 2 * LOOK};
     size_t named = named_from(part), carried = carried_from(part);
-    if (continues_secret(text, line))
+    if (continues_secret(text, line) || within_quotes(text, line))
         return skip + indent_of(part);
     size_t from = named < carried ? named : carried;
     return from == NOWHERE ? line.n : skip + from;
@@ -226,8 +226,9 @@ static owl_str hidden_word(const struct owl_fault *f, owl_str text)
             at++;
     if (at >= line.n || at < hidden_by_name(text, line, at))
         return (owl_str){NULL, 0};
-    while (at + 1 < line.n && !word_char(line.p[at]))
-        at++; /* what YAML says of a value: an anchor, a tag */
+    if (line.p[at] == '$')
+        return (owl_str){NULL, 0};                      /* a variable: its name is no secret */
+    at += strchr("*&!", line.p[at]) && at + 1 < line.n; /* what YAML calls an anchor or a tag */
     owl_str word = {line.p + at, 0};
     bool telling = false; /* a lone ":" is no secret */
     while (at + word.n < line.n && !strchr(" \t\r\"',[]{}", word.p[word.n]))
