@@ -97,12 +97,13 @@ static int run(struct owl_run *r)
     const struct owl_config_options options = {
         .files = r->operands, .n_files = r->n_operands, .as_written = true};
     struct owl_config *c;
-    if (owl_config_load(&options, &c) != 0)
-        return owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
+    int code = owl_run_load(r, &options, &c);
+    if (code)
+        return code;
     owl_print_faults(r->err, c);
-    int code = owl_config_faults(c)->errors
-                   ? owl_run_fail(r, OWL_EXIT_BAD, "nothing is imported: mend the faults first")
-                   : import(r, c);
+    code = owl_config_faults(c)->errors
+               ? owl_run_fail(r, OWL_EXIT_BAD, "nothing is imported: mend the faults first")
+               : import(r, c);
     owl_config_free(c);
     return code;
 }

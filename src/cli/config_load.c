@@ -72,13 +72,23 @@ static int read_options(struct owl_run *r, struct owl_arena *a, struct owl_confi
     return 0;
 }
 
+int owl_run_load(struct owl_run *r, const struct owl_config_options *o, struct owl_config **ret)
+{
+    int rc = owl_config_load(o, ret);
+    if (rc == -OWL_ELIMIT)
+        return owl_run_fail(r, OWL_EXIT_BAD,
+                            "the configuration is too large: its variables or includes repeat too "
+                            "much");
+    return rc ? owl_run_fail(r, OWL_EXIT_INNER, "out of memory") : 0;
+}
+
 int owl_run_config(struct owl_run *r, struct owl_config **ret)
 {
     struct owl_arena *a = owl_arena_new(0);
     struct owl_config_options options;
     int code = a ? read_options(r, a, &options) : owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
-    if (code == 0 && owl_config_load(&options, ret) != 0)
-        code = owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
+    if (code == 0)
+        code = owl_run_load(r, &options, ret);
     owl_arena_free(a);
     return code;
 }

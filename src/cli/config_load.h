@@ -32,6 +32,9 @@
 
 extern const char *const owl_transports[];
 
+/* Loads a configuration. 0, or the exit code after saying why not. */
+OWL_NODISCARD int owl_run_load(struct owl_run *r, const struct owl_config_options *o,
+                               struct owl_config **ret);
 /* Loads what the options of @p r say. 0, or the exit code after saying why not. */
 OWL_NODISCARD int owl_run_config(struct owl_run *r, struct owl_config **ret);
 

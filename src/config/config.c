@@ -226,7 +226,7 @@ static struct owl_config *new_config(void)
     uint32_t defaults;
     if (!c)
         return NULL;
-    c->arena = owl_arena_new(0);
+    c->arena = owl_arena_new(OWL_CONFIG__MEMORY);
     owl_map_init(&c->broken);
     c->faults.arena = c->arena;
     if (!c->arena || owl_keys__init(&c->keys, owl_config_schema()) ||
@@ -249,6 +249,7 @@ int owl_config_load(const struct owl_config_options *o, struct owl_config **ret)
         rc = run(&l);
     owl_variables__done(&l.variables);
     if (rc) {
+        rc = owl_arena_over(l.c->arena) ? -OWL_ELIMIT : rc;
         owl_config_free(l.c);
         return rc;
     }

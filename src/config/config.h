@@ -37,7 +37,8 @@ struct owl_config_options {
 };
 
 /* Reads and judges everything. There is always a configuration, whatever is wrong with it: its
- * faults say so. @errors OWL_ENOMEM. */
+ * faults say so. @errors OWL_ENOMEM; OWL_ELIMIT: the files become far more than they are, by
+ * variables or by being included again and again. */
 OWL_NODISCARD int owl_config_load(const struct owl_config_options *o, struct owl_config **ret);
 void owl_config_free(struct owl_config *c);
 

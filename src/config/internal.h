@@ -20,11 +20,12 @@
 #include "config/variables.h"
 
 enum {
-    OWL_CONFIG__FILE = 10 << 20, /* bytes of one file */
-    OWL_CONFIG__FILES = 256,     /* files of one configuration */
-    OWL_CONFIG__INCLUDES = 16,   /* files that include one another */
-    OWL_CONFIG__ENTRIES = 50000, /* of folders that patterns look at, in all */
-    OWL_CONFIG__DEPTH = 128      /* levels of the tree that have keys */
+    OWL_CONFIG__FILE = 10 << 20,    /* bytes of one file */
+    OWL_CONFIG__FILES = 256,        /* files of one configuration */
+    OWL_CONFIG__INCLUDES = 16,      /* files that include one another */
+    OWL_CONFIG__ENTRIES = 50000,    /* of folders that patterns look at, in all */
+    OWL_CONFIG__MEMORY = 512 << 20, /* bytes of what is made of them */
+    OWL_CONFIG__DEPTH = 128         /* levels of the tree that have keys */
 };
 
 struct owl_config {

@@ -90,6 +90,29 @@ TEST(what_variables_become_is_limited_also_where_it_is_refused, "")
     box_close(&b);
 }
 
+TEST(what_repeats_itself_is_limited, "")
+{
+    struct box b;
+    struct owl_config *c = NULL;
+    box_open(&b);
+    struct owl_config_options o = {.dir = b.dir, .home = b.home, FILES("many.json")};
+    const char *const nothing[] = {NULL};
+    o.env = nothing;
+    /* A file that includes another again and again, and that other one. */
+    write_many(&b, "big.yaml", "mcp_server: {skills: {dirs: [x", ",a,a,a,a,a,a,a,a,a,a", "]}}");
+    struct owl_buf list;
+    owl_buf_init(&list, 1 << 20);
+    owl_buf_putz(&list, "{\"mcp_server\": {}, \"include\": [\"big.yaml\"");
+    for (unsigned i = 0; i < 100; i++)
+        owl_buf_putz(&list, ", \"big.yaml\"");
+    owl_buf_putz(&list, "]}");
+    box_bytes(&b, "many.json", owl_buf_str(&list));
+    owl_buf_done(&list);
+    assert_int_equal(owl_config_load(&o, &c), -OWL_ELIMIT);
+    assert_null(c);
+    box_close(&b);
+}
+
 TEST(a_pattern_does_not_look_through_the_whole_machine, "")
 {
     struct box b;
