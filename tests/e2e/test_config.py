@@ -175,7 +175,7 @@ def variables_take_lists_and_maps(box):
           [("MCP_SERVER_HTPP_PORT", "warning", "did you mean MCP_SERVER_HTTP_PORT?")])
 
 
-@box_test("OR-10.3 OR-12.2 OR-12.3 OR-12.4")
+@box_test("OR-10.3 OR-12.4")
 def every_option_sets_its_key(box):
     for option, text, key, value in [("--transport", "http", "transport", "http"),
                                      ("--host", "::1", "http.host", "::1"),
@@ -265,7 +265,7 @@ def variables_in_files_are_replaced(box):
     contains(done.out, "hint: set it, or give a default: `${G:-...}`")
 
 
-@box_test("OT-CFG.1 OT-CFG.2 OT-CFG.3 OT-CFG.4 OT-CFG.5 OT-CFG.7 OT-CFG.8 OT-CFG.9 OT-CFG.10 OT-CFG.11 "
+@box_test("OT-CFG.1 OT-CFG.3 OT-CFG.4 OT-CFG.5 OT-CFG.7 OT-CFG.8 OT-CFG.9 OT-CFG.10 OT-CFG.11 "
           "OT-CFG.12 OT-CFG.13 OT-CFG.14 OT-CFG.15 OT-CFG.16 OT-CFG.17 OT-CFG.18")
 def otter_s_sample_loads_as_written(box):
     sample = tomllib.loads(OTTER)["mcp"]
