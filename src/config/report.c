@@ -121,9 +121,30 @@ static bool within_quotes(owl_str text, owl_str line)
     return false;
 }
 
+/* Whether the members of what is named so are secret, but not their names. */
+static bool is_map(owl_str dotted)
+{
+    const char *dot = dotted.n > 0 ? memrchr(dotted.p, '.', dotted.n) : NULL;
+    owl_str last = dot ? (owl_str){dot + 1, dotted.n - (size_t)(dot + 1 - dotted.p)} : dotted;
+    return owl_str_is(last, "env") || owl_str_is(last, "headers");
+}
+
+/* The word that ends before byte @p at, whatever stands between. */
+static owl_str name_before(owl_str line, size_t at)
+{
+    size_t end = at;
+    while (end > 0 && !word_char(line.p[end - 1]))
+        end--;
+    size_t begin = end;
+    while (begin > 0 && word_char(line.p[begin - 1]))
+        begin--;
+    return (owl_str){line.p + begin, end - begin};
+}
+
 /* Whether a line is within, or goes on with, what an earlier one began, and that is secret: the
- * lines above it that are indented less, a [table], and a name at the end of the last line. */
-static bool continues_secret(owl_str text, owl_str line)
+ * lines above it that are indented less, a [table], and a name at the end of the last line. Of a
+ * map only the values are. */
+static bool continues_secret(owl_str text, owl_str line, bool *ret_map)
 {
     enum { BACK = 4096 };
     size_t indent = indent_of(line);
@@ -138,12 +159,18 @@ static bool continues_secret(owl_str text, owl_str line)
         if (deep == above.n || above.n > LOOK)
             continue;
         size_t from = named_from(above);
-        if (last && from != NOWHERE && owl_str_trim((owl_str){begin + from, above.n - from}).n == 0)
+        bool opens = from != NOWHERE &&
+                     owl_str_trim((owl_str){begin + from, above.n - from}).n == 0;
+        *ret_map = opens && is_map(name_before(above, from));
+        if (last && opens)
             return true;
         last = false;
         owl_str table = owl_str_trim(above);
-        if (table.n > 2 && table.p[0] == '[' && table.p[table.n - 1] == ']')
-            return telling((owl_str){table.p + 1, table.n - 2});
+        if (table.n > 2 && table.p[0] == '[' && table.p[table.n - 1] == ']') {
+            table = (owl_str){table.p + 1, table.n - 2};
+            *ret_map = is_map(table);
+            return telling(table);
+        }
         if (deep < indent && from != NOWHERE)
             return true;
         indent = deep < indent ? deep : indent;
@@ -170,10 +197,26 @@ static size_t hidden_by_name(owl_str text, owl_str line, size_t at)
     size_t skip = at > LOOK ? at - LOOK : 0;
     owl_str part = {line.p + skip, line.n - skip < 2 * LOOK ? line.n - skip : 2 * LOOK};
     size_t named = named_from(part), carried = carried_from(part);
-    if (continues_secret(text, line) || within_quotes(text, line))
-        return skip + indent_of(part);
+    bool map = false, quoted = within_quotes(text, line);
+    if (quoted || continues_secret(text, line, &map)) {
+        size_t name = map && !quoted && skip == 0 ? strcspn(part.p, ":=\n") : part.n;
+        return name < part.n ? name + 1 : skip + indent_of(part);
+    }
     size_t from = named < carried ? named : carried;
     return from == NOWHERE ? line.n : skip + from;
+}
+
+/* The bytes of a ${NAME} that stands here, which is no secret itself; a default may be one. */
+static size_t variable_at(owl_str rest)
+{
+    enum { NAME = 64 };
+    size_t n = 2;
+    if (rest.n < 4 || rest.p[0] != '$' || rest.p[1] != '{')
+        return 0;
+    while (n < rest.n && n < NAME && (word_char(rest.p[n]) || rest.p[n] == ':') &&
+           memcmp(rest.p + n - 1, ":-", 2) != 0)
+        n++;
+    return n < rest.n && rest.p[n] == '}' ? n + 1 : 0;
 }
 
 /* The line as it may be seen: one mark a character, no control characters. */
@@ -182,14 +225,16 @@ static void show_line(struct owl_buf *b, const struct owl_config *c, const struc
 {
     owl_str line = line_of(text, f->at.line);
     size_t from = hidden_by_name(text, line, 0);
-    size_t column = hidden_by_tree(c, f->at.source, f->at.line), at = 0;
+    size_t column = hidden_by_tree(c, f->at.source, f->at.line), at = 0, open = 0;
     for (size_t i = 0; i < line.n && at < WIDTH; at++) {
         size_t next = i + 1;
         while (next < line.n && (line.p[next] & 0xc0) == 0x80)
             next++;
         owl_str one = {line.p + i, next - i};
         uint32_t character = owl_text_next(&one);
-        bool hide = (i >= from || at + 1 >= column) && line.p[i] != ' ';
+        size_t variable = variable_at((owl_str){line.p + i, line.n - i});
+        open = variable > 0 ? i + variable : open;
+        bool hide = (i >= from || at + 1 >= column) && line.p[i] != ' ' && i >= open;
         if (hide)
             owl_buf_putc(b, '*');
         else if (one.n > 0 || owl_text_unsafe(character))

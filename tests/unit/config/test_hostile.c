@@ -131,7 +131,7 @@ TEST(a_pattern_does_not_look_through_the_whole_machine, "")
 TEST(a_nul_within_a_text_is_refused, "")
 {
     static const char *const files[] = {
-        "mcp_server: {servers: {a: {command: \"x\\0y\"}}}",
+        "mcp_server: {servers: {a: {command: x, cwd: \"x\\0y\"}}}",
         "mcp_server: {servers: {a: {command: x, args: [\"--safe\\0y\"]}}}",
         "mcp_server: {servers: {a: {command: x, env: {A: \"b\\0c\"}}}}",
         "mcp_server: {http: {socket: \"\\0abstract\"}}",
@@ -161,7 +161,7 @@ TEST(folders_beside_what_is_no_map_leave_it_to_the_judge, "")
     box_open(&b);
     box_try(&b, "owlclaw.yaml", "mcp_server: {handlers: text}\ncapabilities: [a]\n");
     assert_errors(&b, 1);
-    assert_says(&b, "`handlers` must be a map, but is the text \"text\"");
+    assert_says(&b, "`handlers` must be a map, but is \"text\"");
     box_try(&b, "owlclaw.yaml", "mcp_server: {handlers: [1]}\ncapabilities: [a]\n");
     assert_errors(&b, 1);
     assert_value(&b, "handlers", "[1]");
@@ -199,7 +199,7 @@ TEST(nothing_of_a_file_drives_the_terminal, "")
     assert_errors(&b, 3);
     assert_says(&b, "in/a\xef\xbf\xbd[31m b.yaml:1:14: error: `a` is no key");
     assert_says(&b, "`??` is not understood");
-    assert_says(&b, "the text \"?1?[m\"");
+    assert_says(&b, "but is \"?1?[m\"");
     box_report(&b, &text);
     assert_harmless(owl_buf_str(&text));
     owl_buf_reset(&text);
