@@ -229,8 +229,7 @@ TEST(secrets_are_never_shown, "")
         "mcp_server:\n  state_key: !hunter2 x\n",
         "mcp_server:\n  servers: {a: {command: x, args: [\"X-Api-Key: hunter2\"], comand: y}}\n",
         "include: x-${TOKEN}.yaml\nmcp_server: {}\n",
-        "mcp_server:\n  servers:\n    a: {command: x, prefix: '${TOKEN}'}\n"
-        "    b: {command: x, prefix: '${TOKEN}'}\n",
+        "mcp_server: {servers: {a: {url: x, prefix: '${TOKEN}'}, b: {url: x, prefix: '${TOKEN}'}}}",
     };
     struct box b;
     box_open(&b);
