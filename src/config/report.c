@@ -44,12 +44,20 @@ static bool word_char(char c)
            c == '-' || c == '.';
 }
 
+/* A name of a table may be quoted. */
+static owl_str unquoted(owl_str s)
+{
+    bool quoted = s.n > 1 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.n - 1] == s.p[0];
+    return quoted ? (owl_str){s.p + 1, s.n - 2} : s;
+}
+
 /* Whether what stands behind a name is secret. A file that cannot be read has no tree to ask: the
  * schema's own secrets are named here. */
 static bool telling(owl_str dotted)
 {
     static const char *const names[] = {"state_key", "key", "env", "headers"};
     for (owl_str name; owl_str_split(&dotted, '.', &name);) {
+        name = unquoted(owl_str_trim(name));
         if (owl_secret__name(name))
             return true;
         for (size_t i = 0; i < OWL_COUNT(names); i++)
@@ -126,6 +134,7 @@ static bool is_map(owl_str dotted)
 {
     const char *dot = dotted.n > 0 ? memrchr(dotted.p, '.', dotted.n) : NULL;
     owl_str last = dot ? (owl_str){dot + 1, dotted.n - (size_t)(dot + 1 - dotted.p)} : dotted;
+    last = unquoted(owl_str_trim(last));
     return owl_str_is(last, "env") || owl_str_is(last, "headers");
 }
 
@@ -171,7 +180,8 @@ static bool continues_secret(owl_str text, owl_str line, bool *ret_map)
             *ret_map = is_map(table);
             return telling(table);
         }
-        if (deep < indent && from != NOWHERE)
+        /* Behind a name that the line begins with: "- token: |". */
+        if (deep < indent && from != NOWHERE && name_before(above, from).p <= begin + deep + 4)
             return true;
         indent = deep < indent ? deep : indent;
     }
@@ -237,7 +247,9 @@ static void show_line(struct owl_buf *b, const struct owl_config *c, const struc
         bool hide = (i >= from || at + 1 >= column) && line.p[i] != ' ' && i >= open;
         if (hide)
             owl_buf_putc(b, '*');
-        else if (one.n > 0 || owl_text_unsafe(character))
+        else if (one.n > 0 || !owl_utf8_valid((owl_str){line.p + i, next - i}))
+            owl_buf_putc(b, '?');
+        else if (owl_text_unsafe(character))
             owl_buf_putc(b, ' ');
         else
             owl_buf_put(b, line.p + i, next - i);
@@ -261,36 +273,46 @@ static void show_place(struct owl_buf *b, const struct owl_config *c, const stru
 
 /* ---- words ------------------------------------------------------------------------------ */
 
-/* The word that a fault is about, if it must not be seen. Readers quote what they cannot read. */
-static owl_str hidden_word(const struct owl_fault *f, owl_str text)
+/* What may not be seen of the line that a fault is about: readers quote what they cannot read. */
+static owl_str hidden_tail(const struct owl_fault *f, owl_str text)
 {
     owl_str line = f->at.line > 0 && text.p ? line_of(text, f->at.line) : (owl_str){NULL, 0};
     size_t at = 0;
     for (uint32_t column = 1; at < line.n && column < f->at.column; column++)
         for (at++; at < line.n && (line.p[at] & 0xc0) == 0x80;)
             at++;
-    if (at >= line.n || at < hidden_by_name(text, line, at))
-        return (owl_str){NULL, 0};
-    if (line.p[at] == '$')
-        return (owl_str){NULL, 0};                      /* a variable: its name is no secret */
-    at += strchr("*&!", line.p[at]) && at + 1 < line.n; /* what YAML calls an anchor or a tag */
-    owl_str word = {line.p + at, 0};
-    bool telling = false; /* a lone ":" is no secret */
-    while (at + word.n < line.n && !strchr(" \t\r\"',[]{}", word.p[word.n]))
-        telling = word_char(word.p[word.n++]) || telling;
-    return telling ? word : (owl_str){NULL, 0};
+    size_t from = line.n > 0 ? hidden_by_name(text, line, at) : 0;
+    size_t n = line.n - from < LOOK / 4 ? line.n - from : LOOK / 4;
+    return (owl_str){line.p + from, n};
+}
+
+/* How many bytes of @p words, from its first on, also stand in @p tail; names of variables there do
+ * not count. */
+static size_t shared(owl_str words, owl_str tail)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < tail.n;) {
+        size_t variable = variable_at((owl_str){tail.p + i, tail.n - i}), n = 0;
+        while (n < words.n && i + n < tail.n && words.p[n] == tail.p[i + n])
+            n++;
+        most = variable == 0 && n > most ? n : most;
+        i += variable > 0 ? variable : 1;
+    }
+    return most;
 }
 
 static void put_words(struct owl_buf *b, owl_str words, owl_str hidden)
 {
+    enum { FEW = 4 }; /* so many letters in common are no accident */
     while (words.n > 0) {
-        const char *at = hidden.n > 0 ? memmem(words.p, words.n, hidden.p, hidden.n) : NULL;
-        size_t n = at ? (size_t)(at - words.p) : words.n;
-        owl_buf_put(b, words.p, n);
-        if (!at)
-            return;
-        owl_buf_putz(b, "***");
-        words = (owl_str){at + hidden.n, words.n - n - hidden.n};
+        size_t n = hidden.n > 0 ? shared(words, hidden) : 0;
+        if (n < FEW)
+            n = 1;
+        if (n == 1)
+            owl_buf_putc(b, words.p[0]);
+        else
+            owl_buf_putz(b, "***");
+        words = (owl_str){words.p + n, words.n - n};
     }
 }
 
@@ -326,7 +348,7 @@ void owl_report_fault(struct owl_buf *b, const struct owl_config *c, const struc
         owl_buf_printf(b, ":%u:%u", f->at.line, f->at.column);
     owl_buf_printf(b, ":%s %s%s%s:%s ", plain, bold, colour, f->warning ? "warning" : "error",
                    plain);
-    owl_str hidden = hidden_word(f, s->text);
+    owl_str hidden = hidden_tail(f, s->text);
     put_words(b, f->what, hidden);
     owl_buf_putc(b, '\n');
     show_place(b, c, f, s->text, colours);
@@ -345,7 +367,7 @@ void owl_report_fault_json(struct owl_buf *b, const struct owl_config *c, const 
     if (f->at.line > 0)
         owl_buf_printf(b, ",\"line\":%u,\"column\":%u", f->at.line, f->at.column);
     owl_buf_printf(b, ",\"severity\":\"%s\",\"message\":", f->warning ? "warning" : "error");
-    owl_str hidden = hidden_word(f, s->text);
+    owl_str hidden = hidden_tail(f, s->text);
     put_quoted(b, f->what, hidden);
     if (f->hint.p) {
         owl_buf_putz(b, ",\"hint\":");

@@ -14,7 +14,7 @@ TEXTS = ["x", "no", "012", "1e3", "null", "~", "a b", " a ", "\n", "\t#", "'", '
          "2026-07-28", "0x1f", ".5", "=", "<<", "*a", "&a", "!a", "a\r\nb", "\x7f", "true", "."]
 # What fits the patterns of the schema: a pattern that is not here is one that nobody has tested.
 FITTING = {
-    r"^https?://[^\s/]": ["https://a.example/mcp", "http://127.0.0.1:1/x?y=z#f"],
+    r"^https?://[^\s/][^\s\u0000-\u001f\u007f]*$": ["https://a.example/mcp", "http://127.0.0.1:1/x?y=z#f"],
     r"^postgres(ql)?://": ["postgresql://h/d", "postgres://u:p@h:1/d"],
     r"^[0-9A-Fa-f]{64}$": ["0123456789abcdef" * 4, "F" * 64, "0" * 64],
     r"^[A-Z]{3}$": ["USD", "CNY", "EUR"],
@@ -106,6 +106,8 @@ class Drawing:
             if "strict" not in key and self.rng.random() < 0.1:
                 return self.same("a$${b}" + "c" * least)
             texts = [t + "x" * max(0, least - len(t)) for t in TEXTS] + ["x" * most]
+            refused = [part["not"]["pattern"] for part in key.get("allOf", []) if "not" in part]
+            texts = [t for t in texts if not any(re.search(p, t) for p in refused)]
         return self.same(self.rng.choice(texts))
 
     def amount(self, key):

@@ -486,7 +486,7 @@ def http_counts_only_with_transport_http(box):
     box.write("mcp-server.json", own(http=public))
     check("  http " not in box.config("validate").out, "stdio: nobody listens")
     done = box.config("validate", "--transport", "http", code=1)
-    contains(done.out, "others can reach this address and nobody is authenticated")
+    contains(done.out, "others can reach this address, and nobody is authenticated")
     box.config("validate", "--transport", "http", "--set", "http.allow_insecure=true")
     box.config("validate", "--transport", "http", "--host", "127.0.0.1")
     contains(box.config("validate", "--set", "logging.output=stdout", code=1).out, "standard output belongs")
@@ -531,9 +531,11 @@ def show_one_part(box):
     equal(json.loads(box.config("show", "tools", "--json", "--changed").out), {})
     equal(json.loads(box.config("show", "http", "--sources", "--changed").out),
           {"/port": {"kind": "file", "name": "mcp-server.yaml", "line": 1, "column": 27}})
-    for key in ("http.prot", "nothing", "http.port.x", ""):
+    for key, more in (("http.prot", "did you mean http.port?"),
+                      ("nothing", "without KEY everything is shown"),
+                      ("http.port.x", "without KEY everything is shown")):
         done = box.config("show", key, code=1)
-        equal((done.out, done.err), ("", f"owlclaw: nothing is set at {key}; without KEY everything is shown\n"))
+        equal((done.out, done.err), ("", f"owlclaw: nothing is set at {key}; {more}\n"))
     box.config("show", "a", "b", code=2)
 
 
