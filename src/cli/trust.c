@@ -97,19 +97,16 @@ static int add(struct owl_run *r, const struct owl_trust *t, const char *path)
     int rc = owl_file_read(&f, path, OWL_FILE_MAX, &e);
     if (rc == 0 && !realpath(path, real))
         rc = owl_fail(&e, OWL_EIO, "%s", strerror(errno));
-    int code;
-    if (rc && rc != -OWL_ENOMEM)
-        code = owl_run_fail(r, OWL_EXIT_USAGE, "%s: %s", path, e.message);
-    else if (rc)
-        code = fail(r, rc, &e);
-    else if ((rc = owl_trust_add(t, real, owl_file_text(&f), &e)) != 0)
-        code = fail(r, rc, &e);
-    else
-        code = OWL_EXIT_OK;
-    if (code == OWL_EXIT_OK)
-        tell(r, real, true);
+    bool unread = rc != 0 && rc != -OWL_ENOMEM;
+    if (rc == 0)
+        rc = owl_trust_add(t, real, owl_file_text(&f), &e);
     owl_file_done(&f);
-    return code;
+    if (unread)
+        return owl_run_fail(r, OWL_EXIT_USAGE, "%s: %s", path, e.message);
+    if (rc)
+        return fail(r, rc, &e);
+    tell(r, real, true);
+    return OWL_EXIT_OK;
 }
 
 static int take_back(struct owl_run *r, const struct owl_trust *t, const char *path)

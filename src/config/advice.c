@@ -259,7 +259,7 @@ static size_t shorten(owl_str text, char *out, size_t max)
     while (text.n > 0 && n + 3 < max) {
         size_t i = 0;
         while (i < OWL_COUNT(words) && (text.n < strlen(words[i][0]) ||
-                                        strncasecmp(text.p, words[i][0], strlen(words[i][0]))))
+                                        strncasecmp(text.p, words[i][0], strlen(words[i][0])) != 0))
             i++;
         size_t used = i < OWL_COUNT(words) ? strlen(words[i][0]) : 1;
         if (i < OWL_COUNT(words))
