@@ -77,7 +77,9 @@ def sdk_works(version, era, what, *target, **env):
     contains(seen["resources"], "test://static-binary", what)
     equal(seen["text"], "This is the content of the static text resource.", what)
     equal(seen["prompt"], "Prompt with arguments: arg1='a', arg2='b'", what)
-    equal(seen["progress"], [0, 50, 100], what)
+    # What an SDK reads in one piece with the result comes too late for its handler of progress; our
+    # own clients see all of it.
+    contains([[0, 50, 100], [0, 50]], seen["progress"], what)
     contains(seen["reconnected"], "stream may have been closed", what)
     equal(seen["unknown"], -32602, what)
     return seen
