@@ -281,7 +281,9 @@ static owl_str hidden_tail(const struct owl_fault *f, owl_str text)
     for (uint32_t column = 1; at < line.n && column < f->at.column; column++)
         for (at++; at < line.n && (line.p[at] & 0xc0) == 0x80;)
             at++;
-    size_t from = line.n > 0 ? hidden_by_name(text, line, at) : 0;
+    if (line.n == 0)
+        return (owl_str){NULL, 0};
+    size_t from = hidden_by_name(text, line, at);
     size_t n = line.n - from < LOOK / 4 ? line.n - from : LOOK / 4;
     return (owl_str){line.p + from, n};
 }
