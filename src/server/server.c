@@ -222,12 +222,12 @@ void owl_server_free(owl_server *s)
     owl_host_done(&s->host);
     owl_http_free(s->http);
     owl_cell_free(s->host.registry);
+    owl_subs_done(s);
     for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
         owl_map_done(&s->local[i].sse_ids);
     owl_free(s->local);
     owl_registry_free(s->registry);
     free_lists(s);
-    owl_subs_done(s);
     owl_cors_free(s->cors);
     owl_sessions_free(s->sessions);
     owl_replays_free(s->replays);

@@ -274,6 +274,10 @@ static void forget_touched(struct owl_server *s, struct touch *t)
 
 void owl_subs_done(struct owl_server *s)
 {
+    /* News that a reactor did not come to before it ended; a start that failed has made no lists. */
+    for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
+        while (s->local[i].news.next && !owl_list_empty(&s->local[i].news))
+            news_free(OWL_CONTAINER(s->local[i].news.next, struct news, node));
     OWL_LIST_EACH (&s->touched_order, it)
         forget_touched(s, OWL_CONTAINER(it, struct touch, node));
     owl_map_done(&s->touched);
