@@ -212,7 +212,8 @@ int owl_source__parse(struct owl_config *c, uint32_t source, struct owl_value **
 static owl_str rest_of_line(const struct owl_config *c, struct owl_mark at)
 {
     owl_str rest = c->sources[at.source].text, line = {NULL, 0};
-    if (at.line == 0 || c->faults.n == OWL_FAULTS) /* nowhere, or for a fault that is not kept */
+    enum { FAR = 4096 }; /* nobody looks so far along a line */
+    if (at.line == 0 || at.column > FAR || c->faults.n == OWL_FAULTS) /* or it is not kept */
         return line;
     if (rest.n >= 3 && memcmp(rest.p, "\xef\xbb\xbf", 3) == 0)
         rest = (owl_str){rest.p + 3, rest.n - 3};

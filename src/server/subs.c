@@ -190,7 +190,6 @@ static void on_turn(struct owl_reactor *r, struct owl_msg *m)
         if (owl_list_empty(&l->news))
             return;
         n = OWL_CONTAINER(l->news.next, struct news, node);
-        n->msg.run = on_turn;
         l->told++;
     }
     while (!owl_post(r, &n->msg)) { /* the reactor stops: nobody listens any more */
@@ -209,6 +208,7 @@ static void on_news(struct owl_reactor *r, struct owl_msg *m)
     if (pin)
         owl_pin_release(pin); /* a reactor without work lets go of what was removed, too */
     bool first = owl_list_empty(&l->news);
+    n->msg.run = on_turn;
     owl_list_add(&l->news, &n->node);
     if (n->n) {
         owl_buf_putz(&n->members, "\"uri\":");
