@@ -243,6 +243,21 @@ def a_listener_is_told_of_updates():
 
 
 @test()
+def however_many_listen_all_are_told():
+    """More than a reactor tells in one turn, on each of four."""
+    uris = ["test://watched-resource"]
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(listen({"resourceSubscriptions": uris}, i + 1))
+                   for i in range(150)]
+        for stream in streams:
+            stream.next()
+        for _ in range(3):
+            call("test_touch_resource", {"uri": uris[0]})
+            for stream in streams:
+                equal(stream.next()["method"], "notifications/resources/updated")
+
+
+@test()
 def listening_needs_its_filter():
     for params in ({}, {"notifications": None}, {"notifications": []},
                    {"notifications": {"resourceSubscriptions": "x"}},
