@@ -66,6 +66,21 @@ static inline owl_str owl_str_trim(owl_str s)
 /* Takes the part before the next @p sep off *rest; false when nothing is left. "a,,b" has three
  * parts, "a," has two, "" has one (empty), an absent string none. */
 bool owl_str_split(owl_str *rest, char sep, owl_str *ret_part);
+static inline bool owl_str_begins(owl_str s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.n >= n && memcmp(s.p, with, n) == 0;
+}
+
+/* The value of a hexadecimal digit of either case, or -1. */
+static inline int owl_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    char l = (char)(c | 0x20);
+    return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
+}
+
 /* A decimal number without sign or leading blanks, at most @p max. */
 OWL_NODISCARD bool owl_str_u64(owl_str s, uint64_t max, uint64_t *ret);
 

@@ -22,12 +22,6 @@ uint32_t owl_reader__values(const struct owl_reading *r)
     return r->max_values ? r->max_values : VALUES;
 }
 
-static bool begins(owl_str text, const char *with)
-{
-    size_t n = strlen(with);
-    return text.n >= n && memcmp(text.p, with, n) == 0;
-}
-
 int owl_reader__text(const struct owl_reading *r, owl_str *ret)
 {
     struct owl_mark start = {r->source, 1, 1};
@@ -36,12 +30,12 @@ int owl_reader__text(const struct owl_reading *r, owl_str *ret)
         owl_fault_add(r->faults, start, "the text is larger than 2 GiB");
         return -OWL_EPARSE;
     }
-    if (begins(text, "\xff\xfe") || begins(text, "\xfe\xff")) {
+    if (owl_str_begins(text, "\xff\xfe") || owl_str_begins(text, "\xfe\xff")) {
         struct owl_fault *f = owl_fault_add(r->faults, start, "the text is UTF-16, not UTF-8");
         owl_fault_hint(r->faults, f, "save the file as UTF-8");
         return -OWL_EPARSE;
     }
-    if (begins(text, "\xef\xbb\xbf"))
+    if (owl_str_begins(text, "\xef\xbb\xbf"))
         text = (owl_str){text.p + 3, text.n - 3};
     const char *p = text.p, *end = text.p + text.n;
     for (size_t n; p < end; p += n) {
@@ -161,8 +155,10 @@ static bool is_conflict(owl_str line)
     if (line.n > 0 && line.p[line.n - 1] == '\r')
         line.n--;
     if (line.n == 7)
-        return begins(line, "<<<<<<<") || begins(line, "=======") || begins(line, ">>>>>>>");
-    return begins(line, "<<<<<<< ") || begins(line, ">>>>>>> ") || begins(line, "||||||| ");
+        return owl_str_begins(line, "<<<<<<<") || owl_str_begins(line, "=======") ||
+               owl_str_begins(line, ">>>>>>>");
+    return owl_str_begins(line, "<<<<<<< ") || owl_str_begins(line, ">>>>>>> ") ||
+           owl_str_begins(line, "||||||| ");
 }
 
 bool owl_reader__conflict(const struct owl_reading *r, owl_str text)

@@ -41,11 +41,6 @@ struct translation {
     const char *fault;
 };
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
 static bool fault(struct translation *t, const char *what)
 {
     t->fault = what;
@@ -57,9 +52,10 @@ static bool hex(const char *p, const char *end, int n, unsigned *ret)
 {
     unsigned v = 0;
     for (int i = 0; i < n; i++) {
-        if (p + i >= end || !is_hex(p[i]))
+        int digit = p + i < end ? owl_hex_digit(p[i]) : -1;
+        if (digit < 0)
             return false;
-        v = v * 16 + (unsigned)(p[i] <= '9' ? p[i] - '0' : (p[i] | 0x20) - 'a' + 10);
+        v = v * 16 + (unsigned)digit;
     }
     *ret = v;
     return true;
@@ -71,8 +67,8 @@ static bool unicode_escape(struct translation *t)
     unsigned c = 0, low;
     if (t->p < t->end && *t->p == '{') {
         const char *p = t->p + 1;
-        for (; p < t->end && is_hex(*p) && c <= 0x10ffff; p++)
-            c = c * 16 + (unsigned)(*p <= '9' ? *p - '0' : (*p | 0x20) - 'a' + 10);
+        for (; p < t->end && owl_hex_digit(*p) >= 0 && c <= 0x10ffff; p++)
+            c = c * 16 + (unsigned)owl_hex_digit(*p);
         if (p == t->p + 1 || p >= t->end || *p != '}' || c > 0x10ffff)
             return fault(t, "\\u{…} is no character");
         t->p = p + 1;

@@ -99,11 +99,7 @@ static int hex4(const struct scan *s, const char *p)
     if (s->end - p < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        int digit = owl_hex_digit(p[i]);
         if (digit < 0)
             return -1;
         v = v << 4 | digit;
@@ -508,7 +504,7 @@ static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape
         tape->n = 0;
         tape->partial = false;
     }
-    if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
+    if (owl_str_begins(text, "\xef\xbb\xbf"))
         fail(&s, OWL_EPARSE, text.p, "a byte order mark is not allowed; send UTF-8 without one");
     else
         scan_text(&s, text.p);

@@ -21,14 +21,12 @@ struct owl_text__ends owl_text__short_ends(owl_str s)
     return (struct owl_text__ends){v, v};
 }
 
-static unsigned hex_value(char c)
-{
-    return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a' + 10);
-}
-
 static unsigned hex4(const char *p)
 {
-    return hex_value(p[0]) << 12 | hex_value(p[1]) << 8 | hex_value(p[2]) << 4 | hex_value(p[3]);
+    unsigned v = 0;
+    for (int i = 0; i < 4; i++)
+        v = v << 4 | (unsigned)owl_hex_digit(p[i]);
+    return v;
 }
 
 static size_t encode(unsigned c, char out[4])

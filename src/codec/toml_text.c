@@ -299,7 +299,7 @@ bool owl_toml__encoding_fits(struct owl_toml *t)
 void owl_toml__rewind(struct owl_toml *t)
 {
     owl_str text = t->in->text;
-    size_t bom = text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t bom = owl_str_begins(text, "\xef\xbb\xbf") ? 3 : 0;
     t->p = t->line_start = t->counted = text.p ? text.p + bom : "";
     t->end = text.p ? text.p + text.n : t->p;
     t->line = t->column = 1;

@@ -33,19 +33,11 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int hex_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    char l = (char)(c | 0x20);
-    return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
-}
-
 /* The byte that the escape at s.p[i] stands for, or -1. */
 static int escaped_byte(owl_str s, size_t i)
 {
-    int high = s.n - i > 2 ? hex_value(s.p[i + 1]) : -1;
-    int low = high >= 0 ? hex_value(s.p[i + 2]) : -1;
+    int high = s.n - i > 2 ? owl_hex_digit(s.p[i + 1]) : -1;
+    int low = high >= 0 ? owl_hex_digit(s.p[i + 2]) : -1;
     return low >= 0 ? high << 4 | low : -1;
 }
 

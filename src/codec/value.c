@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "codec/json.h"
@@ -295,9 +294,8 @@ void owl_fault_hint(struct owl_faults *f, struct owl_fault *fault, const char *f
     va_end(args);
 }
 
-static int by_mark(const void *va, const void *vb)
+static int by_mark(const struct owl_fault *a, const struct owl_fault *b)
 {
-    const struct owl_fault *a = va, *b = vb;
     if (a->at.source != b->at.source)
         return a->at.source < b->at.source ? -1 : 1;
     if (a->at.line != b->at.line)

@@ -5,7 +5,6 @@
  * else, a reader of YAML 1.1 included; otherwise it is quoted as JSON does, which is YAML too. */
 #include "codec/value.h"
 
-#include "codec/text.h"
 #include "codec/visible.h"
 
 enum { COMMENT_COLUMN = 40 };
@@ -45,31 +44,20 @@ static bool is_odd(uint32_t c)
     return owl_text_unsafe(c) || (c & 0xfffe) == 0xfffe;
 }
 
-static uint32_t code_point(const char *p, size_t n)
-{
-    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t c = (unsigned char)p[0] & first[n];
-    for (size_t i = 1; i < n; i++)
-        c = c << 6 | ((unsigned char)p[i] & 0x3fu);
-    return c;
-}
-
 static void put_quoted(struct owl_buf *b, owl_str s)
 {
-    const char *p = s.p, *end = s.p + s.n;
     owl_buf_putc(b, '"');
-    while (p < end) {
-        size_t n = owl_text__utf8(p, end);
-        uint32_t c = n ? code_point(p, n) : 0xfffd;
+    while (s.n > 0) {
+        const char *from = s.p;
+        uint32_t c = owl_text_next(&s);
         if (c == '"' || c == '\\')
             owl_buf_putc(b, '\\');
         if (c == '\n')
             owl_buf_putz(b, "\\n");
-        else if (n == 0 || is_odd(c))
+        else if (c == 0xfffd || is_odd(c))
             owl_buf_printf(b, c > 0xffff ? "\\U%08X" : "\\u%04X", c);
         else
-            owl_buf_put(b, p, n);
-        p += n ? n : 1;
+            owl_buf_put(b, from, (size_t)(s.p - from));
     }
     owl_buf_putc(b, '"');
 }

@@ -16,7 +16,7 @@ static bool is_alpha(char c)
 
 static bool is_hex(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return owl_hex_digit(c) >= 0;
 }
 
 static bool is_one_of(char c, const char *set)

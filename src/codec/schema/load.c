@@ -485,21 +485,13 @@ static int dangling(struct owl_compiler *c, owl_str uri)
                     (int)(uri.n < 130 ? uri.n : 130), uri.p);
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    char l = (char)(c | 0x20);
-    return l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
-}
-
 /* What is no escape stays as it is. */
 static owl_str percent_decoded(owl_str s, char *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && s.n - i > 2 ? hex_value(s.p[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(s.p[i + 2]) : -1;
+        int high = s.p[i] == '%' && s.n - i > 2 ? owl_hex_digit(s.p[i + 1]) : -1;
+        int low = high >= 0 ? owl_hex_digit(s.p[i + 2]) : -1;
         if (low < 0) {
             out[n++] = s.p[i];
             continue;

@@ -233,7 +233,9 @@ static enum flow all_of(struct owl_machine *m, struct owl_frame *f, const struct
     }
 }
 
-static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
+/* Counts the alternatives that fit, until there are more than @p enough. False: to be resumed. */
+static bool count_fitting(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op,
+                          size_t enough)
 {
     for (;;) {
         if (f->resumed) {
@@ -243,11 +245,17 @@ static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct
                 owl_report__branch(m->report, f);
             f->at++;
         }
-        if (f->at == op->n || (f->hits > 0 && !f->tracks))
-            break;
+        if (f->at == op->n || f->hits > enough)
+            return true;
         if (!apply(m, f, op->u.units[f->at], f->node, true))
-            return WAIT;
+            return false;
     }
+}
+
+static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
+{
+    if (!count_fitting(m, f, op, f->tracks ? SIZE_MAX : 0))
+        return WAIT;
     if (f->hits > 0) {
         forget(m, f);
         return PASS;
@@ -258,19 +266,8 @@ static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct
 
 static enum flow one_of(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
 {
-    for (;;) {
-        if (f->resumed) {
-            f->resumed = false;
-            f->hits += m->verdict;
-            if (!m->verdict && m->report)
-                owl_report__branch(m->report, f);
-            f->at++;
-        }
-        if (f->at == op->n || (f->hits > 1 && !m->report))
-            break;
-        if (!apply(m, f, op->u.units[f->at], f->node, true))
-            return WAIT;
-    }
+    if (!count_fitting(m, f, op, m->report ? SIZE_MAX : 1))
+        return WAIT;
     if (f->hits > 0)
         forget(m, f);
     if (f->hits == 1)
