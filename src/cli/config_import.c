@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "cli/config_load.h"
 
 static const char default_output[] = "mcp-server.yaml";
@@ -34,20 +35,6 @@ static void put_file(struct owl_buf *b, const struct owl_run *r, const struct ow
     owl_arena_free(a);
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno != EINTR)
-            return false;
-        if (done > 0) {
-            p += done;
-            n -= (size_t)done;
-        }
-    }
-    return fsync(fd) == 0;
-}
-
 /* A new file, for the user alone: it may hold secrets. */
 static int write_file(struct owl_run *r, const char *path, const struct owl_buf *b)
 {
@@ -59,7 +46,7 @@ static int write_file(struct owl_run *r, const char *path, const struct owl_buf 
                             path);
     if (fd < 0)
         return owl_run_fail(r, OWL_EXIT_USAGE, "cannot create %s: %s", path, strerror(errno));
-    bool written = write_all(fd, b->p, b->n);
+    bool written = owl_fd_write(fd, owl_buf_str(b));
     int why = errno;
     if (close(fd) != 0 && written) {
         written = false;

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 char *owl_source__join(struct owl_arena *a, owl_str dir, owl_str name)
 {
     bool bare = dir.n == 0 || (name.n > 0 && name.p[0] == '/');
@@ -27,12 +29,6 @@ char *owl_source__join(struct owl_arena *a, owl_str dir, owl_str name)
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
 
 static void cannot_read(struct owl_config *c, uint32_t source, int error)
 {
@@ -92,7 +88,7 @@ static int read_text(struct owl_config *c, int fd, size_t size, uint32_t source,
 int owl_source__text(struct owl_config *c, const char *path, uint32_t source, owl_str *ret)
 {
     struct stat s;
-    OWL_AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    OWL_AUTO(owl_fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &s)) {
         cannot_read(c, source, errno);
         return 0;

@@ -15,15 +15,10 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "codec/digest.h"
 
 enum { LIST_MAX = 4 * 1024 * 1024, PATH_SIZE = 4096 };
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
 
 static int io_fault(owl_error *reterr, const char *what, const char *path)
 {
@@ -76,7 +71,7 @@ static int read_list(const struct owl_trust *t, struct owl_buf *b, owl_error *re
     char path[PATH_SIZE];
     if (!place(t, "trust", path))
         return owl_fail(reterr, OWL_EIO, "the path of the state directory is too long");
-    OWL_AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    OWL_AUTO(owl_fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return 0;
     struct stat s;
@@ -192,28 +187,15 @@ static int lock(const struct owl_trust *t, int *ret_fd, owl_error *reterr)
     return 0;
 }
 
-static bool write_all(int fd, owl_str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        s = (owl_str){s.p + n, s.n - (size_t)n};
-    }
-    return true;
-}
-
 static int replace_list(const struct owl_trust *t, owl_str list, owl_error *reterr)
 {
     char path[PATH_SIZE], fresh[PATH_SIZE];
     if (!place(t, "trust", path) || !place(t, "trust.XXXXXX", fresh))
         return owl_fail(reterr, OWL_EIO, "the path of the state directory is too long");
-    OWL_AUTO(close_fd) int fd = mkostemp(fresh, O_CLOEXEC);
+    OWL_AUTO(owl_fd_close) int fd = mkostemp(fresh, O_CLOEXEC);
     if (fd < 0)
         return io_fault(reterr, "write", fresh);
-    if (!write_all(fd, list) || fsync(fd) || rename(fresh, path)) {
+    if (!owl_fd_write(fd, list) || rename(fresh, path)) {
         int rc = io_fault(reterr, "write", path);
         OWL_IGNORE(unlink(fresh)); /* the fault that matters has been told */
         return rc;
@@ -225,7 +207,7 @@ static int replace_list(const struct owl_trust *t, owl_str list, owl_error *rete
 static int change(const struct owl_trust *t, const char *path, const char *digest,
                   owl_error *reterr)
 {
-    OWL_AUTO(close_fd) int held = -1;
+    OWL_AUTO(owl_fd_close) int held = -1;
     struct owl_buf old, new;
     owl_buf_init(&old, LIST_MAX);
     owl_buf_init(&new, LIST_MAX);

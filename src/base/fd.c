@@ -1,0 +1,24 @@
+/* base/fd.c - descriptors of files.
+ * Threads: pure. */
+#include "base/fd.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+void owl_fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+bool owl_fd_write(int fd, owl_str s)
+{
+    while (s.n > 0) {
+        ssize_t n = write(fd, s.p, s.n);
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0)
+            s = (owl_str){s.p + n, s.n - (size_t)n};
+    }
+    return fsync(fd) == 0;
+}
