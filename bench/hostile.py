@@ -446,4 +446,5 @@ def main():
             measured(("127.0.0.1", port), pid, attack, seconds, args.quick)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -257,10 +257,7 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
     for (unsigned i = 0; i < n; i++) {
         s->local[i].server = s;
         s->local[i].reactor = owl_runtime_at(s->host.runtime, i);
-        owl_list_init(&s->local[i].subs);
-        owl_list_init(&s->local[i].news);
-        for (size_t k = 0; k < OWL_SUB_BUCKETS; k++)
-            owl_list_init(&s->local[i].subs_of[k]);
+        owl_subs_init_local(&s->local[i]);
         owl_list_init(&s->local[i].sse_peers);
         owl_map_init(&s->local[i].sse_ids);
         owl_timer_init(&s->local[i].timer, on_linger);

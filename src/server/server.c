@@ -168,8 +168,7 @@ int owl_server_new(const owl_server_options *options, owl_server **ret_server, o
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     pthread_mutex_init(&s->lock, NULL);
     owl_map_init(&s->methods);
-    owl_map_init(&s->touched);
-    owl_list_init(&s->touched_order);
+    owl_subs_init(s);
     s->stdio_in = s->stdio_out = -1;
     rc = apply_options(s, &o, reterr);
     if (rc == 0 && (rc = add_methods(s)) != 0)

@@ -59,10 +59,13 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
 
 /* ---- subscribers: streams that hear of changes ---- */
 
+struct owl_server_local;
+
 /* Lives on one reactor. */
 struct owl_sub {
-    struct owl_list node, in_session;
-    uint64_t heard; /* which of the reactor's news it heard last */
+    struct owl_list node;       /* among all of the reactor */
+    struct owl_list kin;        /* among those that may hear of the same tasks */
+    uint64_t heard, heard_task; /* which of the reactor's news it heard last */
     struct owl_server *server;
     struct owl_session *session; /* legacy: counted */
     struct owl_call *call;       /* modern: the listen call */
@@ -74,6 +77,10 @@ struct owl_sub {
     void (*send)(struct owl_sub *s, owl_str message);
     void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
 };
+void owl_subs_init(struct owl_server *s);
+void owl_subs_init_local(struct owl_server_local *l);
+/* After all reactors have ended. */
+void owl_subs_done(struct owl_server *s);
 void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub);
 void owl_subs_remove(struct owl_sub *sub);
 /* [any] Tell all subscribers, debounced by a few milliseconds. */
@@ -84,8 +91,6 @@ OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
 void owl_subs_task(struct owl_host *h, const struct owl_task *t);
 /* [any] End the streams of a session that has ended. */
 void owl_subs_prune(struct owl_server *s, const struct owl_session *session);
-/* After all reactors have ended. */
-void owl_subs_done(struct owl_server *s);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
 
@@ -106,9 +111,11 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
     struct owl_reactor *reactor;
     struct owl_list subs;
-    struct owl_list news; /* what they are being told, and what comes after it */
-    uint64_t told;        /* news so far */
-    struct owl_list subs_of[OWL_SUB_BUCKETS]; /* the same that have a session, by its serial */
+    struct owl_list news;      /* what they are being told, and what comes after it */
+    uint64_t told, told_tasks; /* news so far */
+    struct owl_timer tell;     /* the pause while it does not tell of them */
+    struct owl_list subs_of[OWL_SUB_BUCKETS]; /* subs that have a session, by its serial */
+    struct owl_list task_subs;                /* subs that have none and asked for tasks */
     struct owl_list sse_peers;                /* server/sse.c */
     struct owl_map sse_ids; /* the same, those whose streams are open, by their ids */
     struct owl_timer timer; /* grace, then the wait for connections to close */
@@ -181,7 +188,8 @@ struct owl_server {
     atomic_bool wake_open, stop_asked;
     atomic_uint wakers;     /* threads within owl_server_stop() */
     struct owl_timer sweep; /* on reactor 0: expired sessions */
-    struct owl_timer tell;  /* on reactor 0: debounced changes */
+    struct owl_timer tell;  /* on reactor 0: changes are being gathered */
+    atomic_uint telling;    /* changes that some reactor still tells of */
     struct owl_map touched; /* on reactor 0: resources that clients are about to hear of … */
     struct owl_list touched_order; /* … and in which order */
     atomic_uint changed;           /* OWL_CHANGED_* that clients are about to hear of */

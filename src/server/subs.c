@@ -1,16 +1,21 @@
 /* server/subs.c - who hears of changes: legacy streams and modern listens.
  *
  * Threads: a subscriber lives on one reactor; a change is posted to every reactor and told there.
- * Changes are gathered for a few milliseconds on reactor 0 first, so that a hundred new tools are one
- * notification, and a resource that changes all the time is told of a hundred times a second. */
+ * Changes are gathered for a few milliseconds on reactor 0 first, and for as long as a reactor still
+ * tells of earlier ones: a hundred new tools are one notification, and a resource that changes all
+ * the time is told of a hundred times a second, or as often as all of its subscribers can be told.
+ * Telling many is work that can wait: a reactor does it for a little while, then pauses, so that
+ * calls are served and whoever shares the processor gets it. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "codec/json.h"
 #include "server/server.h"
 
 enum {
     DEBOUNCE_MS = 10,
-    MAX_TOUCHED = 1000, /* resources that wait to be told of */
-    PER_TURN = 32       /* subscribers that are told in one turn: others want to be served, too */
+    MAX_TOUCHED = 1000,   /* resources that wait to be told of while nothing is being told */
+    TELL_NS = 100 * 1000, /* a reactor tells for so long, … */
+    PAUSE_MS = 2          /* … then does something else */
 };
 
 struct news {
@@ -18,8 +23,8 @@ struct news {
     struct owl_list node; /* among those of the reactor, which are told one after the other */
     struct owl_server *server;
     struct owl_buf members; /* of `params`, the same for all: what is told of the resource */
+    uint64_t serial;        /* on its reactor, once it is being told; before: 0 */
     unsigned changes;       /* OWL_CHANGED_* */
-    struct owl_task *task;  /* or a task has changed; counted */
     size_t n;
     char uri[]; /* n bytes: this resource has changed */
 };
@@ -44,9 +49,11 @@ void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *s
     sub->heard = owl_server_local(s, r)->told; /* what is being told is older than it */
     atomic_fetch_add(&s->n_subs, 1);
     owl_list_add(&owl_server_local(s, r)->subs, &sub->node);
-    owl_list_init(&sub->in_session);
+    owl_list_init(&sub->kin);
     if (sub->session)
-        owl_list_add(bucket(s, r, owl_session_serial(sub->session)), &sub->in_session);
+        owl_list_add(bucket(s, r, owl_session_serial(sub->session)), &sub->kin);
+    else if (sub->n_tasks)
+        owl_list_add(&owl_server_local(s, r)->task_subs, &sub->kin);
 }
 
 void owl_subs_remove(struct owl_sub *sub)
@@ -55,7 +62,7 @@ void owl_subs_remove(struct owl_sub *sub)
         return; /* it was removed, or never added */
     atomic_fetch_sub(&sub->server->n_subs, 1);
     owl_list_del(&sub->node);
-    owl_list_del(&sub->in_session);
+    owl_list_del(&sub->kin);
 }
 
 bool owl_streams_take(struct owl_server *s)
@@ -106,28 +113,6 @@ static void notify(struct owl_sub *sub, const char *method, owl_str members)
     owl_buf_done(&b);
 }
 
-static void notify_task(struct owl_sub *sub, const struct owl_task *t)
-{
-    struct owl_buf members;
-    enum owl_era era = sub->call ? OWL_ERA_MODERN : OWL_ERA_LEGACY;
-    owl_buf_init(&members, t->payload.n + 4096);
-    owl_task_write(&members, t, era, era == OWL_ERA_MODERN);
-    if (members.rc == 0)
-        notify(sub, sub->call ? "notifications/tasks" : "notifications/tasks/status",
-               owl_buf_str(&members));
-    owl_buf_done(&members);
-}
-
-static bool wants_task(const struct owl_sub *sub, const struct owl_task *t)
-{
-    if (sub->session)
-        return owl_session_serial(sub->session) == t->session;
-    for (size_t i = 0; i < sub->n_tasks; i++)
-        if (owl_str_is(sub->tasks[i], t->id))
-            return owl_str_eq(sub->call->principal, t->principal);
-    return false;
-}
-
 static bool wants_uri(struct owl_sub *sub, owl_str uri)
 {
     if (sub->session)
@@ -151,52 +136,49 @@ static void tell(struct owl_sub *sub, const struct news *n)
             notify(sub, lists[i].method, (owl_str){NULL, 0});
     if (n->members.n && n->members.rc == 0 && wants_uri(sub, (owl_str){n->uri, n->n}))
         notify(sub, "notifications/resources/updated", owl_buf_str(&n->members));
-    if (n->task && wants_task(sub, n->task))
-        notify_task(sub, n->task);
 }
 
 /* ---- telling all ---- */
 
 static void news_free(struct news *n)
 {
+    atomic_fetch_sub(&n->server->telling, 1u);
     owl_list_del(&n->node);
-    owl_task_aunref(n->task);
     owl_buf_done(&n->members);
     owl_free(n);
 }
 
-/* Whether all have heard of it. Who has goes to the end of the list: it may change meanwhile. */
-static bool tell_some(struct owl_server_local *l, const struct news *n)
+/* Whether all have heard of it before @p end. Who has goes to the end of the list: it may change
+ * meanwhile. */
+static bool tell_until(struct owl_server_local *l, const struct news *n, uint64_t end)
 {
-    for (unsigned i = 0; i < PER_TURN && !owl_list_empty(&l->subs); i++) {
+    while (!owl_list_empty(&l->subs)) {
         struct owl_sub *sub = OWL_CONTAINER(l->subs.next, struct owl_sub, node);
-        if (sub->heard == l->told)
-            return true;
-        sub->heard = l->told;
+        if (sub->heard == n->serial)
+            break;
+        if (owl_now_ns() >= end)
+            return false;
+        sub->heard = n->serial;
         owl_list_del(&sub->node);
         owl_list_add(&l->subs, &sub->node);
         tell(sub, n);
     }
-    return owl_list_empty(&l->subs);
+    return true;
 }
 
-/* The first of the reactor's news goes on; the next one follows in a later turn. */
-static void on_turn(struct owl_reactor *r, struct owl_msg *m)
+static void go_on(struct owl_timer *t)
 {
-    struct news *n = OWL_CONTAINER(m, struct news, msg);
-    struct owl_server_local *l = owl_server_local(n->server, r);
-    if (tell_some(l, n)) {
-        news_free(n);
-        if (owl_list_empty(&l->news))
+    struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, tell);
+    uint64_t end = owl_now_ns() + TELL_NS;
+    while (!owl_list_empty(&l->news)) {
+        struct news *n = OWL_CONTAINER(l->news.next, struct news, node);
+        if (n->serial == 0)
+            n->serial = ++l->told;
+        if (!tell_until(l, n, end)) {
+            owl_timer_start(l->reactor, t, PAUSE_MS);
             return;
-        n = OWL_CONTAINER(l->news.next, struct news, node);
-        l->told++;
-    }
-    while (!owl_post(r, &n->msg)) { /* the reactor stops: nobody listens any more */
+        }
         news_free(n);
-        if (owl_list_empty(&l->news))
-            return;
-        n = OWL_CONTAINER(l->news.next, struct news, node);
     }
 }
 
@@ -207,17 +189,13 @@ static void on_news(struct owl_reactor *r, struct owl_msg *m)
     struct owl_pin *pin = n->changes ? owl_cell_pin(n->server->host.registry, r) : NULL;
     if (pin)
         owl_pin_release(pin); /* a reactor without work lets go of what was removed, too */
-    bool first = owl_list_empty(&l->news);
-    n->msg.run = on_turn;
-    owl_list_add(&l->news, &n->node);
     if (n->n) {
         owl_buf_putz(&n->members, "\"uri\":");
         owl_json_quote(&n->members, (owl_str){n->uri, n->n});
     }
-    if (!first)
-        return; /* its turn comes */
-    l->told++;
-    on_turn(r, m);
+    owl_list_add(&l->news, &n->node);
+    if (!owl_timer_active(&l->tell))
+        go_on(&l->tell);
 }
 
 /* Copies of @p news, whose uri is @p uri, to every reactor. */
@@ -235,26 +213,106 @@ static int post_all(const struct news *news, owl_str uri)
         n->msg.run = on_news;
         owl_list_init(&n->node);
         owl_buf_init(&n->members, 64 * 1024);
-        n->task = news->task ? owl_task_aref(news->task) : NULL;
         n->n = uri.n;
         memcpy(n->uri, uri.n ? uri.p : "", uri.n);
+        atomic_fetch_add(&s->telling, 1u);
         if (!owl_post(owl_runtime_at(s->host.runtime, i), &n->msg))
             news_free(n); /* that reactor has stopped: nobody listens there */
     }
     return rc;
 }
 
+/* ---- tasks: few listen to the same one, so they are told at once ---- */
+
+struct task_news {
+    struct owl_msg msg;
+    struct owl_server *server;
+    struct owl_task *task; /* counted */
+};
+
+static void notify_task(struct owl_sub *sub, const struct owl_task *t)
+{
+    struct owl_buf members;
+    enum owl_era era = sub->call ? OWL_ERA_MODERN : OWL_ERA_LEGACY;
+    owl_buf_init(&members, t->payload.n + 4096);
+    owl_task_write(&members, t, era, era == OWL_ERA_MODERN);
+    if (members.rc == 0)
+        notify(sub, sub->call ? "notifications/tasks" : "notifications/tasks/status",
+               owl_buf_str(&members));
+    owl_buf_done(&members);
+}
+
+static bool wants_task(const struct owl_sub *sub, const struct owl_task *t)
+{
+    if (sub->session)
+        return owl_session_serial(sub->session) == t->session &&
+               owl_session_initialized(sub->session) && !owl_session_ended(sub->session);
+    for (size_t i = 0; i < sub->n_tasks; i++)
+        if (owl_str_is(sub->tasks[i], t->id))
+            return owl_str_eq(sub->call->principal, t->principal);
+    return false;
+}
+
+/* As above: telling one may end others. */
+static void tell_kin(struct owl_list *kin, const struct owl_task *t, uint64_t serial)
+{
+    while (!owl_list_empty(kin)) {
+        struct owl_sub *sub = OWL_CONTAINER(kin->next, struct owl_sub, kin);
+        if (sub->heard_task == serial)
+            break;
+        sub->heard_task = serial;
+        owl_list_del(&sub->kin);
+        owl_list_add(kin, &sub->kin);
+        if (wants_task(sub, t))
+            notify_task(sub, t);
+    }
+}
+
+static void task_news_free(struct task_news *n)
+{
+    owl_task_aunref(n->task);
+    owl_free(n);
+}
+
+static void on_task_news(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct task_news *n = OWL_CONTAINER(m, struct task_news, msg);
+    struct owl_server_local *l = owl_server_local(n->server, r);
+    uint64_t serial = ++l->told_tasks;
+    tell_kin(bucket(n->server, r, n->task->session), n->task, serial);
+    tell_kin(&l->task_subs, n->task, serial);
+    task_news_free(n);
+}
+
+/* Consumes the reference. */
+static bool post_task(struct owl_server *s, struct owl_reactor *r, struct owl_task *t)
+{
+    struct task_news *n = owl_malloc(sizeof *n);
+    if (!n) {
+        owl_task_aunref(t);
+        return false;
+    }
+    *n = (struct task_news){.msg.run = on_task_news, .server = s, .task = t};
+    if (!owl_post(r, &n->msg))
+        task_news_free(n); /* that reactor has stopped: nobody listens there */
+    return true;
+}
+
 void owl_subs_task(struct owl_host *h, const struct owl_task *t)
 {
-    struct news news = {.server = OWL_CONTAINER(h, struct owl_server, host)};
-    if (atomic_load(&news.server->n_subs) == 0)
+    struct owl_server *s = OWL_CONTAINER(h, struct owl_server, host);
+    if (atomic_load(&s->n_subs) == 0)
         return;
-    news.task = owl_task_new(t);
-    if (!news.task || post_all(&news, (owl_str){NULL, 0}) != 0)
-        OWL_LOG(&news.server->log, OWL_LEVEL_ERROR, "subs",
-                "out of memory: clients were not told of a task");
-    owl_task_aunref(news.task);
+    struct owl_task *told = owl_task_new(t);
+    bool all = told != NULL;
+    for (unsigned i = 0; told && i < owl_runtime_count(h->runtime); i++)
+        all = post_task(s, owl_runtime_at(h->runtime, i), owl_task_aref(told)) && all;
+    owl_task_aunref(told);
+    if (!all)
+        OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs", "out of memory: clients were not told of a task");
 }
+
+/* ---- changes are gathered ---- */
 
 /* A resource that has changed, on its way to reactor 0 and until it is told there. */
 struct touch {
@@ -270,17 +328,6 @@ static void forget_touched(struct owl_server *s, struct touch *t)
     owl_map_del(&s->touched, (owl_str){t->uri, t->n});
     owl_list_del(&t->node);
     owl_free(t);
-}
-
-void owl_subs_done(struct owl_server *s)
-{
-    /* News that a reactor did not come to before it ended; a start that failed has made no lists. */
-    for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
-        while (s->local[i].news.next && !owl_list_empty(&s->local[i].news))
-            news_free(OWL_CONTAINER(s->local[i].news.next, struct news, node));
-    OWL_LIST_EACH (&s->touched_order, it)
-        forget_touched(s, OWL_CONTAINER(it, struct touch, node));
-    owl_map_done(&s->touched);
 }
 
 static void tell_all(struct owl_server *s)
@@ -299,17 +346,19 @@ static void tell_all(struct owl_server *s)
                 "out of memory: clients were not told of a change");
 }
 
-static void on_tell(struct owl_timer *t)
+static void arm(struct owl_server *s)
 {
-    tell_all(OWL_CONTAINER(t, struct owl_server, tell));
+    if (!owl_timer_active(&s->tell))
+        owl_timer_start(owl_runtime_at(s->host.runtime, 0), &s->tell, DEBOUNCE_MS);
 }
 
-static void arm(struct owl_server *s, struct owl_reactor *r)
+static void on_gathered(struct owl_timer *t)
 {
-    if (!s->tell.fn)
-        owl_timer_init(&s->tell, on_tell);
-    if (!owl_timer_active(&s->tell))
-        owl_timer_start(r, &s->tell, DEBOUNCE_MS);
+    struct owl_server *s = OWL_CONTAINER(t, struct owl_server, tell);
+    if (atomic_load(&s->telling) > 0)
+        arm(s);
+    else
+        tell_all(s);
 }
 
 struct change {
@@ -319,8 +368,9 @@ struct change {
 
 static void on_change(struct owl_reactor *r, struct owl_msg *m)
 {
+    (void)r;
     struct change *c = OWL_CONTAINER(m, struct change, msg);
-    arm(c->server, r);
+    arm(c->server);
     owl_free(c);
 }
 
@@ -340,6 +390,7 @@ void owl_subs_changed(struct owl_server *s, unsigned changes)
 
 static void on_touch(struct owl_reactor *r, struct owl_msg *m)
 {
+    (void)r;
     struct touch *t = OWL_CONTAINER(m, struct touch, msg);
     struct owl_server *s = t->server;
     owl_str uri = {t->uri, t->n};
@@ -348,8 +399,8 @@ static void on_touch(struct owl_reactor *r, struct owl_msg *m)
         return;
     }
     owl_list_add(&s->touched_order, &t->node);
-    if (s->touched.n < MAX_TOUCHED)
-        arm(s, r);
+    if (s->touched.n < MAX_TOUCHED || atomic_load(&s->telling) > 0)
+        arm(s);
     else
         tell_all(s);
 }
@@ -376,7 +427,7 @@ static void on_ended(struct owl_reactor *r, struct owl_msg *m)
 {
     struct ended *e = OWL_CONTAINER(m, struct ended, msg);
     OWL_LIST_EACH (bucket(e->server, r, e->serial), it) {
-        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_sub, in_session);
+        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_sub, kin);
         if (owl_session_serial(sub->session) == e->serial)
             sub->end(sub);
     }
@@ -397,4 +448,32 @@ void owl_subs_prune(struct owl_server *s, const struct owl_session *session)
         if (!owl_post(owl_runtime_at(s->host.runtime, i), &e->msg))
             owl_free(e); /* that reactor has stopped: nobody listens there */
     }
+}
+
+void owl_subs_init(struct owl_server *s)
+{
+    owl_map_init(&s->touched);
+    owl_list_init(&s->touched_order);
+    owl_timer_init(&s->tell, on_gathered);
+}
+
+void owl_subs_init_local(struct owl_server_local *l)
+{
+    owl_list_init(&l->subs);
+    owl_list_init(&l->news);
+    for (size_t i = 0; i < OWL_SUB_BUCKETS; i++)
+        owl_list_init(&l->subs_of[i]);
+    owl_list_init(&l->task_subs);
+    owl_timer_init(&l->tell, go_on);
+}
+
+void owl_subs_done(struct owl_server *s)
+{
+    /* News that a reactor did not come to before it ended; a start that failed has made no lists. */
+    for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
+        while (s->local[i].news.next && !owl_list_empty(&s->local[i].news))
+            news_free(OWL_CONTAINER(s->local[i].news.next, struct news, node));
+    OWL_LIST_EACH (&s->touched_order, it)
+        forget_touched(s, OWL_CONTAINER(it, struct touch, node));
+    owl_map_done(&s->touched);
 }
