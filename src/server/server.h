@@ -61,10 +61,17 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
 
 struct owl_server_local;
 
-/* Lives on one reactor. */
+/* What listens for the tasks of a session, or for one task. */
+struct owl_ear {
+    struct owl_list node; /* in its bucket */
+    struct owl_sub *sub;
+    uint64_t key;   /* serial of the session, or hash of the task's id */
+    uint64_t heard; /* which of the reactor's tasks it heard of last */
+};
+
+/* Lives on one reactor. Zero, but for what its owner sets, when it is added. */
 struct owl_sub {
     struct owl_list node;       /* among all of the reactor */
-    struct owl_list kin;        /* among those that may hear of the same tasks */
     uint64_t heard, heard_task; /* which of the reactor's news it heard last */
     struct owl_server *server;
     struct owl_session *session; /* legacy: counted */
@@ -74,6 +81,8 @@ struct owl_sub {
     size_t n_uris;
     const owl_str *tasks; /* modern: ids of tasks that it asked for */
     size_t n_tasks;
+    struct owl_ear ear;   /* legacy */
+    struct owl_ear *ears; /* modern: room for one of each task */
     void (*send)(struct owl_sub *s, owl_str message);
     void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
 };
@@ -103,7 +112,15 @@ void owl_streams_give(struct owl_server *s);
 
 /* ---- the server ---- */
 
-enum { OWL_SUB_BUCKETS = 1024 };
+enum { OWL_EAR_BUCKETS = 1024 };
+
+/* What a reactor is about to tell. */
+struct owl_telling {
+    struct owl_server_local *local;
+    struct owl_list news;
+    uint64_t told; /* news so far */
+    struct owl_timer timer;
+};
 
 enum owl_phase { OWL_PHASE_NEW, OWL_PHASE_RUNNING, OWL_PHASE_STOPPING, OWL_PHASE_STOPPED };
 
@@ -111,14 +128,11 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
     struct owl_reactor *reactor;
     struct owl_list subs;
-    struct owl_list news;      /* what they are being told, and what comes after it */
-    uint64_t told, told_tasks; /* news so far */
-    struct owl_timer tell;     /* the pause while it does not tell of them */
-    struct owl_list subs_of[OWL_SUB_BUCKETS]; /* subs that have a session, by its serial */
-    struct owl_list task_subs;                /* subs that have none and asked for tasks */
-    struct owl_list sse_peers;                /* server/sse.c */
-    struct owl_map sse_ids; /* the same, those whose streams are open, by their ids */
-    struct owl_timer timer; /* grace, then the wait for connections to close */
+    struct owl_list ears[OWL_EAR_BUCKETS]; /* of subs, by their keys */
+    struct owl_telling changes, tasks;
+    struct owl_list sse_peers; /* server/sse.c */
+    struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
+    struct owl_timer timer;    /* grace, then the wait for connections to close */
     struct owl_msg drain;
     bool draining, ended;
     uint64_t drain_ms; /* since when, monotonic */
@@ -186,12 +200,13 @@ struct owl_server {
     atomic_uint n_ended; /* reactors that have nothing left to do */
     uv_async_t wake;     /* on reactor 0: owl_server_stop() from a signal handler */
     atomic_bool wake_open, stop_asked;
-    atomic_uint wakers;     /* threads within owl_server_stop() */
-    struct owl_timer sweep; /* on reactor 0: expired sessions */
-    struct owl_timer tell;  /* on reactor 0: changes are being gathered */
-    atomic_uint telling;    /* changes that some reactor still tells of */
-    struct owl_map touched; /* on reactor 0: resources that clients are about to hear of … */
+    atomic_uint wakers;      /* threads within owl_server_stop() */
+    struct owl_timer sweep;  /* on reactor 0: expired sessions */
+    struct owl_timer gather; /* on reactor 0: changes are being gathered */
+    atomic_uint telling;     /* changes that some reactor still tells of */
+    struct owl_map touched;  /* on reactor 0: resources that clients are about to hear of … */
     struct owl_list touched_order; /* … and in which order */
+    bool touched_lost;             /* … of which there were too many: it was logged */
     atomic_uint changed;           /* OWL_CHANGED_* that clients are about to hear of */
     atomic_uint unpublished;       /* … that could not be published yet */
     atomic_uint n_subs;            /* subscribers of all reactors */

@@ -327,6 +327,36 @@ TEST(many_resources_are_told_in_their_order, "")
     server_end(s);
 }
 
+static void count_lost(void *data, owl_level level, const char *line)
+{
+    (void)level;
+    if (strstr(line, "not told of some resources: they change faster"))
+        atomic_fetch_add((atomic_int *)data, 1);
+}
+
+/* A program that changes more resources than clients can be told of is told so, once. */
+TEST(resources_that_wait_to_be_told_of_are_bounded, "")
+{
+    enum { TOO_MANY = 120 * 1000 };
+    atomic_int lost = 0;
+    owl_server *s = server_with(
+        (owl_server_options){.reactors = 2, .log = count_lost, .log_data = &lost});
+    add_resource(s, (owl_resource){.uri = "x:y", .name = "r", .handler = say});
+    server_start(s);
+    struct http l = open_listen(s, "{\"resourceSubscriptions\":[\"x:0\"]}");
+    for (int i = 0; i < TOO_MANY; i++) {
+        char uri[20];
+        snprintf(uri, sizeof uri, "x:%d", i);
+        assert_int_equal(owl_server_resource_updated(s, uri), 0);
+    }
+    expect_str(http_next(&l), "params/uri", "x:0");
+    assert_true(reaches(&lost, 1));
+    expect_int(call(s, "none"), "error/code", -32601); /* others are served */
+    http_close(&l);
+    server_end(s);
+    assert_int_equal(atomic_load(&lost), 1);
+}
+
 TEST(a_stdio_client_is_told, "")
 {
     owl_server *s = with_one_of_each(1);

@@ -478,6 +478,46 @@ static void check_listen(void)
     free(filter);
 }
 
+/* As many ids as a filter may have, and those that listen hear of theirs, once. */
+static void check_many_listens(void)
+{
+    enum { LISTENS = 20 };
+    struct http h[LISTENS], dull = http_open(s);
+    struct id id = task_of(s, "gate");
+    struct owl_buf foreign;
+    owl_buf_init(&foreign, 1 << 20);
+    owl_buf_putz(&foreign, "{\"taskIds\":[\"0\"");
+    for (int i = 1; i < 1000; i++)
+        owl_buf_printf(&foreign, ",\"%0*d\"", (int)strlen(id.text), i);
+    owl_buf_putz(&foreign, "]}");
+    owl_buf_putc(&foreign, '\0');
+    listen_to(&dull, foreign.p, TASKS);
+    owl_json_doc_free(http_next(&dull));
+    char *twice = text_of("{\"taskIds\":[\"%s\",\"%s\"]}", id.text, id.text);
+    for (int i = 0; i < LISTENS; i++) {
+        h[i] = http_open(s);
+        listen_to(&h[i], twice, TASKS);
+        owl_json_doc_free(http_next(&h[i]));
+    }
+    expect_ack(about(s, "tasks/cancel", id, ""));
+    for (int i = 0; i < LISTENS; i++) {
+        msg *m = http_next(&h[i]);
+        assert_string_equal(str_at(m, "params/taskId"), id.text);
+        expect_str(m, "params/status", "cancelled");
+        assert_false(http_ready(&h[i], i ? 0 : 50));
+        http_close(&h[i]);
+    }
+    assert_false(http_ready(&dull, 0));
+    http_close(&dull);
+    owl_buf_done(&foreign);
+    free(twice);
+}
+
+TEST(however_many_listen_to_a_task_each_hears_of_it_once, "mcp:K4")
+{
+    everywhere(check_many_listens);
+}
+
 TEST(listens_hear_of_their_tasks_in_full, "mcp:K2 mcp:K4")
 {
     everywhere(check_listen);
