@@ -124,10 +124,12 @@ bool owl_shape__ours(const struct owl_config *c, uint32_t source, const struct o
 /* Takes what is for us out of the root of a file, and merges it over what there is. */
 OWL_NODISCARD int owl_shape__take(struct owl_load *l, uint32_t source, struct owl_value *root);
 
-/* Puts @p from over @p into, both objects: maps are merged by key, all else is replaced. @p from is
- * used up. */
+/* Puts @p from over @p into, both objects: maps are merged by key, all else is replaced but by what
+ * is empty. @p from is used up. */
 OWL_NODISCARD int owl_merge__over(struct owl_config *c, struct owl_value *into,
                                   struct owl_value *from);
+/* Whether member @p m of what is at @p key is a null that stands for nothing there, which is told. */
+bool owl_merge__is_empty(struct owl_config *c, uint32_t key, const struct owl_value *m);
 /* Makes @p into what @p from is, but for its name and place in the tree. */
 void owl_merge__become(struct owl_value *into, struct owl_value *from);
 

@@ -1,7 +1,8 @@
 /* config/merge.c - one tree over another.
  * Threads: that of the loading.
  *
- * Members are found by a map where there are many, so that the work is that of reading both. */
+ * Members are found by a map where there are many, so that the work is that of reading both. What is
+ * empty says nothing: a section whose lines are all commented out takes nothing back. */
 #include "config/internal.h"
 
 enum { FEW = 16 }; /* members that are looked at one after the other */
@@ -20,10 +21,24 @@ void owl_merge__become(struct owl_value *into, struct owl_value *from)
         v->parent = into;
 }
 
+bool owl_merge__is_empty(struct owl_config *c, uint32_t key, const struct owl_value *m)
+{
+    if (m->kind != OWL_NODE_NULL)
+        return false;
+    unsigned types = owl_keys__of(&c->keys, owl_keys__member(&c->keys, key, m->key))->types;
+    if (!types || (types & OWL_KEY__NULL))
+        return false;
+    owl_warning_add(&c->faults, m->key_at, "`%.*s` is empty, as if it were not there",
+                    (int)m->key.n, m->key.p)
+        ->width = (uint32_t)m->key.n;
+    return true;
+}
+
 /* Two objects that are still to be merged. */
 struct pair {
     struct pair *next;
     struct owl_value *into, *from;
+    uint32_t key; /* of both; 0: there is none */
 };
 
 static bool is_map(const struct owl_value *v)
@@ -42,13 +57,19 @@ static void replaced(struct owl_config *c, const struct owl_value *old, const st
                     old->key_at.column, is_map(old) ? "which is a map" : "which is no map");
 }
 
+static bool is_there(const struct owl_value *map, const char *name)
+{
+    const struct owl_value *v = owl_value_get(map, owl_str_of(name));
+    return v && v->kind != OWL_NODE_NULL;
+}
+
 /* Whether a later file tells all of a server anew. What an earlier one said of another program or
  * address must not be mixed in: its arguments, its variables, its headers with their secrets. */
 static bool is_whole(const struct owl_config *c, const struct owl_value *servers,
                      const struct owl_value *entry)
 {
     return servers->parent == c->tree && owl_str_is(servers->key, "servers") &&
-           (owl_value_get(entry, OWL_STR("command")) || owl_value_get(entry, OWL_STR("url")));
+           (is_there(entry, "command") || is_there(entry, "url"));
 }
 
 static int merge_members(struct owl_config *c, struct pair *p, struct pair **queue)
@@ -69,10 +90,10 @@ static int merge_members(struct owl_config *c, struct pair *p, struct pair **que
         } else if (is_map(old) && is_map(m) && !is_whole(c, p->into, m)) {
             struct pair *later = owl_arena_alloc(c->arena, sizeof *later);
             if (later)
-                *later = (struct pair){*queue, old, m};
+                *later = (struct pair){*queue, old, m, owl_keys__member(&c->keys, p->key, m->key)};
             *queue = later ? later : *queue;
             rc = later ? 0 : -OWL_ENOMEM;
-        } else {
+        } else if (!owl_merge__is_empty(c, p->key, m)) {
             replaced(c, old, m);
             owl_merge__become(old, m);
         }
@@ -83,7 +104,7 @@ static int merge_members(struct owl_config *c, struct pair *p, struct pair **que
 
 int owl_merge__over(struct owl_config *c, struct owl_value *into, struct owl_value *from)
 {
-    struct pair first = {NULL, into, from}, *queue = &first;
+    struct pair first = {NULL, into, from, owl_config__key(c, into)}, *queue = &first;
     int rc = 0;
     while (queue && rc == 0) {
         struct pair *p = queue;

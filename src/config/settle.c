@@ -2,7 +2,7 @@
  * Threads: that of the loading.
  *
  * After all sources are merged: what was overridden need not be right. A null where the schema has
- * none takes back what an earlier file said, as an empty YAML map does; the default applies. */
+ * none, as an empty YAML map is one, is as if it were not there; the default applies. */
 #include "config/internal.h"
 
 #include "config/units.h"
@@ -15,17 +15,8 @@ static void drop_nulls(struct owl_config *c, struct owl_value *object, uint32_t 
     object->count = 0;
     for (struct owl_value *m; (m = next);) {
         next = m->next;
-        if (m->kind == OWL_NODE_NULL) {
-            uint32_t own = owl_keys__member(&c->keys, key, m->key);
-            unsigned types = own ? owl_keys__of(&c->keys, own)->types : 0;
-            if (types && !(types & OWL_KEY__NULL)) {
-                owl_warning_add(&c->faults, m->key_at, "`%.*s` is empty, as if it were not there",
-                                (int)m->key.n, m->key.p)
-                    ->width = (uint32_t)m->key.n;
-                continue;
-            }
-        }
-        owl_value_add(object, m);
+        if (!owl_merge__is_empty(c, key, m))
+            owl_value_add(object, m);
     }
 }
 

@@ -235,10 +235,43 @@ TEST(later_files_stand_over_earlier_ones, "")
     assert_value(&b, "servers.x.command", "\"one\"");
     assert_value(&b, "servers.x.args", "[\"z\"]");
     assert_value(&b, "servers.z.command", "\"q\"");
-    assert_value(&b, "logging.level", "\"INFO\""); /* null takes it back */
+    assert_value(&b, "logging.level", "\"ERROR\""); /* null says nothing */
     assert_says(&b, "c.json:1:17: warning: `logging` is empty, as if it were not there");
     assert_string_equal(box_source(&b, "servers.x.args"), "b.toml");
     assert_string_equal(box_source(&b, "servers.x.command"), "a.yaml");
+    box_close(&b);
+}
+
+TEST(what_is_empty_takes_nothing_back, "")
+{
+    struct box b;
+    box_open(&b);
+    box_write(&b, "a.yaml",
+              "mcp_server:\n  transport: http\n  http:\n    port: 8443\n"
+              "    tls: {enabled: true, cert_file: a.pem, key_file: b.pem}\n"
+              "  servers: {x: {url: 'https://x', headers: {A: b}}}\n"
+              "  handlers: {commands: {t: {description: d, command: c, input_schema: {a: 1}}}}\n");
+    box_write(&b, "b.yaml", "mcp_server:\n  http:\n#   port: 9000\n");
+    LOAD(&b, FILES("a.yaml", "b.yaml"));
+    assert_errors(&b, 0);
+    assert_says(&b, "b.yaml:2:3: warning: `http` is empty, as if it were not there");
+    assert_value(&b, "http.port", "8443");
+    assert_value(&b, "http.tls.enabled", "true");
+    box_write(&b, "c.yaml", "include: a.yaml\nmcp_server:\n  http:\n    tls:\n");
+    LOAD(&b, FILES("c.yaml"));
+    assert_value(&b, "http.tls.cert_file", "\"a.pem\"");
+    box_write(&b, "d.yaml", "mcp_server:\n  servers: {x: {url: ~, timeout: 3}}\n");
+    box_write(
+        &b, "e.yaml",
+        "mcp_server:\n  servers: {x: ~}\n  handlers: {commands: {t: {input_schema: {a: ~}}}}\n");
+    LOAD(&b, FILES("a.yaml", "d.yaml", "e.yaml"), ENV("MCP_SERVER_HTTP={\"tls\":null}"));
+    assert_errors(&b, 0);
+    assert_value(&b, "http.tls.enabled", "true");
+    assert_value(&b, "servers.x.url", "\"https://x\"");
+    assert_value(&b, "servers.x.headers", "{\"A\":\"b\"}");
+    assert_value(&b, "servers.x.timeout", "3");
+    /* A null of somebody else's means what it says. */
+    assert_value(&b, "handlers.commands.t.input_schema", "{\"a\":null}");
     box_close(&b);
 }
 
