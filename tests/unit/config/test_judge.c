@@ -82,7 +82,10 @@ TEST(a_public_address_needs_somebody_who_authenticates, "OD-9.1.5 OR-10.7")
         {"{host: 0.0.0.0, tls: {enabled: true, cert_file: c, key_file: k, verify_client: true, "
          "client_ca_file: a}}",
          0},
-        {"{host: 0.0.0.0, auth: {api_keys: [{name: n, key: 0123456789abcdef}]}}", 0},
+        /* It has no effect in this build: whoever came would be served. */
+        {"{host: 0.0.0.0, auth: {api_keys: [{name: n, key: 0123456789abcdef}]}}", 1},
+        {"{host: 0.0.0.0, auth: {jwt: {issuer: 'https://i', audience: a}}}", 1},
+        {"{host: 0.0.0.0, socket: /run/x}", 0},
     };
     struct box b;
     box_open(&b);
@@ -92,6 +95,8 @@ TEST(a_public_address_needs_somebody_who_authenticates, "OD-9.1.5 OR-10.7")
         box_try(&b, "a.yaml", text);
         assert_errors(&b, rows[i].errors);
     }
+    box_try(&b, "a.yaml", "mcp_server: {transport: http, http: {host: 0.0.0.0}}\n");
+    assert_says(&b, "`http.auth` does not count yet");
     box_try(&b, "a.yaml", "mcp_server: {http: {host: 0.0.0.0}}\n"); /* not listened on */
     assert_errors(&b, 0);
     LOAD(&b, FILES("a.yaml"), ENV("MCP_SERVER_TRANSPORT=http"));
