@@ -119,7 +119,7 @@ uint32_t owl_source__key_width(const struct owl_config *c, const struct owl_valu
 char *owl_source__join(struct owl_arena *a, owl_str dir, owl_str name);
 /* A file and all that it includes, which comes first. */
 OWL_NODISCARD int owl_include__file(struct owl_load *l, const char *name);
-/* Whether a file is one of ours, by its name or by having our key. */
+/* Whether a file is one of ours, by its name, by having our key, or by nothing but includes. */
 bool owl_shape__ours(const struct owl_config *c, uint32_t source, const struct owl_value *root);
 /* Takes what is for us out of the root of a file, and merges it over what there is. */
 OWL_NODISCARD int owl_shape__take(struct owl_load *l, uint32_t source, struct owl_value *root);

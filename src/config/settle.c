@@ -78,7 +78,7 @@ static int settle(struct owl_load *l, struct owl_value *v, uint32_t key)
         }
         v->text = x.text;
         rc = x.secret ? owl_config__hide(c, v) : 0;
-        if (rc == 0 && x.whole)
+        if (rc == 0 && x.replaced)
             rc = owl_coerce__text(c, v, key);
         if (rc)
             return rc;

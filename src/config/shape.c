@@ -474,11 +474,20 @@ static bool is_named(owl_str path, const char *beginning)
     return path.n - skip > n && memcmp(path.p + skip, beginning, n) == 0;
 }
 
+/* A file that does nothing but include others; the word alone is in files of other programs too. */
+static bool only_includes(const struct owl_value *root)
+{
+    size_t others = 0;
+    for (const struct owl_value *v = root->first; v; v = v->next)
+        others += !owl_str_is(v->key, "include") && !owl_str_is(v->key, "$schema");
+    return others == 0 && owl_value_get(root, OWL_STR("include"));
+}
+
 bool owl_shape__ours(const struct owl_config *c, uint32_t source, const struct owl_value *root)
 {
     owl_str name = c->sources[source].name;
     return is_named(name, "mcp-server.") || is_named(name, "owlclaw.") ||
-           owl_value_get(root, OWL_STR("mcp_server"));
+           owl_value_get(root, OWL_STR("mcp_server")) || only_includes(root);
 }
 
 /* The tree of the file, if it has one, otherwise an empty one. */

@@ -64,8 +64,7 @@ struct reading {
     struct owl_expansion *x;
     bool counts[OWL_VARIABLES__DEPTH + 1]; /* whether the text of a level is used */
     unsigned depth;
-    unsigned seen; /* variables outside of defaults */
-    bool plain;    /* there was text outside of variables */
+    bool seen; /* there was a variable */
 };
 
 static owl_str printed(struct owl_arena *a, const char *fmt, va_list args) OWL_PRINTF(2, 0);
@@ -234,7 +233,7 @@ static void open_variable(struct reading *r)
         return;
     }
     bool counts = r->counts[r->depth], closed = s.p[n] == '}';
-    r->seen += r->depth == 0;
+    r->seen = true;
     r->rest = closed ? (owl_str){s.p + n + 1, s.n - n - 1} : (owl_str){s.p + n + 2, s.n - n - 2};
     owl_str value = counts ? value_of(r, name) : OWL_STR("");
     if (closed) {
@@ -259,7 +258,6 @@ static void step(struct reading *r)
     owl_str s = r->rest;
     if (begins(&r->rest, "$${")) {
         put(r, OWL_STR("${"));
-        r->plain = r->plain || r->depth == 0;
     } else if (begins(&r->rest, "${")) {
         open_variable(r);
     } else if (s.p[0] == '}' && r->depth > 0) {
@@ -270,7 +268,6 @@ static void step(struct reading *r)
         while (n < s.n && s.p[n] != '$' && s.p[n] != '}')
             n++;
         put(r, (owl_str){s.p, n});
-        r->plain = r->plain || r->depth == 0;
         r->rest = (owl_str){s.p + n, s.n - n};
     }
 }
@@ -295,7 +292,7 @@ int owl_variables__expand(struct owl_variables *v, struct owl_arena *a, owl_str 
     char *copy = rc || ret->fault.p ? NULL : owl_arena_dup(a, owl_buf_str(&r.b));
     if (copy) {
         ret->text = (owl_str){copy, r.b.n};
-        ret->whole = r.seen == 1 && !r.plain;
+        ret->replaced = r.seen;
     } else if (!ret->fault.p) {
         rc = -OWL_ENOMEM;
     }

@@ -42,7 +42,7 @@ OWL_NODISCARD int owl_variables__inputs(struct owl_variables *v, const struct ow
 
 struct owl_expansion {
     owl_str text;
-    bool whole;          /* the string was one variable and nothing else */
+    bool replaced;       /* there were variables in it */
     bool secret;         /* a variable whose name says so was used */
     owl_str fault, hint; /* what is wrong with it, in the arena; absent: nothing */
 };

@@ -242,6 +242,43 @@ TEST(later_files_stand_over_earlier_ones, "")
     box_close(&b);
 }
 
+TEST(a_file_may_do_nothing_but_include, "")
+{
+    struct box b;
+    box_open(&b);
+    box_write(&b, "a.yaml", "mcp_server: {http: {port: 9}}\n");
+    box_try(&b, "all.yaml", "$schema: x\ninclude: a.yaml\n");
+    assert_errors(&b, 0);
+    assert_value(&b, "http.port", "9");
+    box_try(&b, "all.yaml", "include: [nope.yaml, all.yaml]\n");
+    assert_says(&b, "all.yaml:1:11: error: there is no file `nope.yaml` to include");
+    assert_says(&b, "all.yaml:1:22: error: the file `all.yaml` includes itself");
+    assert_says_not(&b, "holds nothing");
+    box_try(&b, "tsconfig.json", "{\"include\": [\"src\"], \"files\": []}");
+    assert_says(&b, "tsconfig.json: error: the file holds nothing for OwlClaw");
+    box_close(&b);
+}
+
+TEST(what_is_partly_a_variable_is_read_as_what_is_wanted, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(
+        &b, "a.yaml",
+        "mcp_server:\n  name: '${N:-80}80'\n  http:\n    port: '${PORT:-80}80'\n"
+        "    allowed_hosts: 'a.${D:-example}, b'\n  tools: {default_timeout_seconds: '${S:-2}m'}\n"
+        "  logging: {requests: 'fal${E:-se}'}\n");
+    assert_errors(&b, 0);
+    assert_value(&b, "name", "\"8080\"");
+    assert_value(&b, "http.port", "8080");
+    assert_value(&b, "http.allowed_hosts", "[\"a.example\",\"b\"]");
+    assert_value(&b, "tools.default_timeout_seconds", "120");
+    assert_value(&b, "logging.requests", "false");
+    box_try(&b, "a.yaml", "mcp_server: {http: {port: '8080'}}\n"); /* nothing was replaced */
+    assert_errors(&b, 1);
+    box_close(&b);
+}
+
 TEST(what_is_empty_takes_nothing_back, "")
 {
     struct box b;

@@ -130,22 +130,22 @@ TEST(what_is_wrong_with_a_variable_is_told, "")
     close_fixture(&f);
 }
 
-TEST(whole_and_secret_variables_are_known_as_such, "")
+TEST(replaced_and_secret_variables_are_known_as_such, "")
 {
     struct fixture f;
     open_fixture(&f);
     expand(&f, "${HOST}");
-    assert_true(f.x.whole && !f.x.secret);
+    assert_true(f.x.replaced && !f.x.secret);
     expand(&f, "${NOPE:-a${HOST}b}");
-    assert_true(f.x.whole);
-    expand(&f, "${HOST}${HOST}");
-    assert_false(f.x.whole);
-    expand(&f, " ${HOST}");
-    assert_false(f.x.whole);
+    assert_true(f.x.replaced);
+    expand(&f, "${NOPE:-80}80");
+    assert_true(f.x.replaced);
     expand(&f, "$${HOST}");
-    assert_false(f.x.whole);
+    assert_false(f.x.replaced);
+    expand(&f, "HOST");
+    assert_false(f.x.replaced);
     expand(&f, "Bearer ${TOKEN}");
-    assert_true(f.x.secret && !f.x.whole);
+    assert_true(f.x.secret && f.x.replaced);
     expand(&f, "${DB_URL}");
     assert_true(f.x.secret);
     close_fixture(&f);
