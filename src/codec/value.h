@@ -39,6 +39,7 @@ struct owl_value {
     uint32_t index; /* within the parent; nothing is ever taken out from between */
     uint8_t kind;   /* enum owl_node_kind */
     uint8_t form;   /* enum owl_value_form */
+    uint8_t note;   /* of whoever works on the tree; 0 at first */
 };
 
 /* NULL without memory. Text and keys are borrowed; keep them in the same arena. */

@@ -5,6 +5,7 @@
  * wanted stays a text, and is judged as such. */
 #include "config/internal.h"
 
+#include "codec/decimal.h"
 #include "config/units.h"
 
 static void become(struct owl_value *v, enum owl_node_kind kind)
@@ -138,6 +139,34 @@ int owl_coerce__unit(struct owl_config *c, struct owl_value *v, uint32_t key)
         become(v, OWL_NODE_NUMBER);
     }
     return b.rc == -OWL_ENOMEM ? b.rc : 0;
+}
+
+int owl_coerce__foreign_time(struct owl_config *c, struct owl_value *v)
+{
+    enum { FAR = 20 }; /* digits before the point that no time has */
+    struct owl_decimal n, limit = owl_decimal_of(OWL_STR("1000"));
+    struct owl_buf b;
+    if (v->kind != OWL_NODE_NUMBER || v->form == OWL_FORM_NOT_FINITE)
+        return 0;
+    n = owl_decimal_of(v->text);
+    if (owl_decimal_cmp(&n, &limit) < 0 || n.top > FAR)
+        return 0;
+    int64_t point = n.top - 3, i = 0;
+    owl_buf_init_arena(&b, c->arena, (size_t)n.digits + FAR + 2);
+    for (const char *p = n.p; p < n.end; p++) {
+        if (*p == '.')
+            continue;
+        if (i++ == point)
+            owl_buf_putc(&b, '.');
+        owl_buf_putc(&b, *p);
+    }
+    for (; i < point; i++)
+        owl_buf_putc(&b, '0');
+    owl_buf_putc(&b, '\0');
+    if (b.rc)
+        return -OWL_ENOMEM;
+    v->text = (owl_str){b.p, b.n - 1};
+    return 0;
 }
 
 int owl_coerce__text(struct owl_config *c, struct owl_value *v, uint32_t key)

@@ -56,6 +56,9 @@ struct owl_load {
     bool in_passing; /* the file at hand is a .kode.json in its place: it may have nothing for us */
 };
 
+/* The note of a value: a timeout of another program, which counts milliseconds from 1000 on. */
+enum { OWL_NOTE__FOREIGN_TIME = 1 };
+
 extern const unsigned char owl_config__schema_text[];
 extern const size_t owl_config__schema_size;
 
@@ -143,6 +146,9 @@ OWL_NODISCARD int owl_settle__tree(struct owl_load *l);
 OWL_NODISCARD int owl_coerce__text(struct owl_config *c, struct owl_value *v, uint32_t key);
 /* Makes a string with a unit a number of the key's unit; leaves everything else. */
 OWL_NODISCARD int owl_coerce__unit(struct owl_config *c, struct owl_value *v, uint32_t key);
+
+/* Makes a number with that note a number of seconds. */
+OWL_NODISCARD int owl_coerce__foreign_time(struct owl_config *c, struct owl_value *v);
 
 OWL_NODISCARD int owl_judge__tree(struct owl_config *c);
 

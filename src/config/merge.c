@@ -15,6 +15,7 @@ void owl_merge__become(struct owl_value *into, struct owl_value *from)
     into->text = from->text;
     into->kind = from->kind;
     into->form = from->form;
+    into->note = from->note;
     into->at = from->at;
     into->key_at = from->key_at;
     for (struct owl_value *v = into->first; v; v = v->next)

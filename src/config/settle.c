@@ -80,6 +80,9 @@ static int settle(struct owl_load *l, struct owl_value *v, uint32_t key)
         rc = x.secret ? owl_config__hide(c, v) : 0;
         if (rc == 0 && x.replaced)
             rc = owl_coerce__text(c, v, key);
+        bool bare = v->text.p == x.text.p; /* it has no unit */
+        if (rc == 0 && bare && v->note == OWL_NOTE__FOREIGN_TIME)
+            rc = owl_coerce__foreign_time(c, v);
         if (rc)
             return rc;
     }

@@ -12,11 +12,7 @@
  * belongs to a platform that has keys of its own. */
 #include "config/internal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/nearest.h"
-#include "config/units.h"
 
 /* One file. */
 struct shape {
@@ -102,21 +98,19 @@ static int add_server(struct shape *s, struct owl_value *entry)
     return owl_map_put(&s->names, entry->key, entry, NULL);
 }
 
-/* A number without unit is of seconds, or of milliseconds if it would be a quarter of an hour. */
-static int foreign_timeout(struct owl_config *c, struct owl_value *v)
+/* A number without unit is of seconds, or of milliseconds if it would be a quarter of an hour. What a
+ * variable stands for is looked at when it is known. */
+static int foreign_timeout(struct shape *s, struct owl_value *v)
 {
-    uint64_t n;
-    char text[32];
-    struct owl_buf b;
-    if (v->kind != OWL_NODE_NUMBER || !owl_str_u64(v->text, UINT32_MAX, &n) || n < 1000)
-        return 0;
-    owl_buf_init_arena(&b, c->arena, sizeof text);
-    snprintf(text, sizeof text, "%" PRIu64 "ms", n);
-    if (!owl_units__read(owl_str_of(text), OWL_UNIT__SECONDS, &b))
-        return b.rc ? -OWL_ENOMEM : 0;
-    owl_buf_putc(&b, '\0');
-    v->text = (owl_str){b.p, b.n - 1};
-    return b.rc ? -OWL_ENOMEM : 0;
+    bool variable = v->kind == OWL_NODE_STRING && memmem(v->text.p, v->text.n, "${", 2);
+    v->note = OWL_NOTE__FOREIGN_TIME;
+    if (variable && s->l->o->as_written) {
+        struct owl_fault *f = owl_warning_add(&s->c->faults, v->at,
+                                              "this `timeout` counts seconds from now on");
+        f->width = owl_source__width(s->c, v);
+        owl_fault_hint(&s->c->faults, f, "if it was of milliseconds, write `ms` behind it");
+    }
+    return owl_coerce__foreign_time(s->c, v);
 }
 
 /* The opposite of a yes or no. */
@@ -170,7 +164,7 @@ static int translate(struct shape *s, uint32_t key, struct owl_value *v, bool *r
     if (word)
         v->text = owl_tree_text(&k->tree, word);
     if (rc == 0 && owl_str_is(v->key, "timeout"))
-        rc = foreign_timeout(s->c, v);
+        rc = foreign_timeout(s, v);
     if (known->ours.p)
         v->key = known->ours;
     return rc;
@@ -189,6 +183,34 @@ static bool is_reachable(const struct shape *s, uint32_t foreign, const struct o
     return false;
 }
 
+/* Whether two members say the same: scalars, or lists of them. */
+static bool same(const struct owl_value *a, const struct owl_value *b)
+{
+    const struct owl_value *x = a->first, *y = b->first;
+    bool equal = a->kind == b->kind && owl_str_eq(a->text, b->text) && a->count == b->count;
+    for (; equal && x && y; x = x->next, y = y->next)
+        equal = x->kind == y->kind && x->kind < OWL_NODE_ARRAY && owl_str_eq(x->text, y->text);
+    return equal;
+}
+
+/* Of two spellings of one key the first one counts, unless it is empty. */
+static void add_member(struct shape *s, struct owl_value *entry, struct owl_value *v,
+                       owl_str theirs)
+{
+    struct owl_value *old = owl_value_get(entry, v->key);
+    if (!old) {
+        owl_value_add(entry, v);
+    } else if (old->kind == OWL_NODE_NULL) {
+        owl_merge__become(old, v);
+    } else if (v->kind != OWL_NODE_NULL && !same(old, v)) {
+        struct owl_fault *f = owl_warning_add(
+            &s->c->faults, v->key_at, "`%.*s` has no effect: `%.*s` is told otherwise at %u:%u",
+            (int)theirs.n, theirs.p, (int)v->key.n, v->key.p, old->key_at.line, old->key_at.column);
+        f->width = owl_source__key_width(s->c, v);
+        owl_fault_hint(&s->c->faults, f, "keep one of the two");
+    }
+}
+
 static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *entry)
 {
     if (entry->kind == OWL_NODE_OBJECT) {
@@ -199,24 +221,30 @@ static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *e
         for (struct owl_value *v; (v = next);) {
             next = v->next;
             uint32_t key = owl_keys__member(&s->c->keys, foreign, v->key);
+            owl_str theirs = v->key;
             bool keep = false;
             bool missing = vital;
             int rc = key ? translate(s, key, v, &keep) : unknown_member(s, foreign, v, &vital);
             keep = keep || missing != vital;
             if (rc)
                 return rc;
-            if (keep && !owl_value_get(entry, v->key)) /* of two spellings the first one counts */
-                owl_value_add(entry, v);
+            if (keep)
+                add_member(s, entry, v, theirs);
         }
     }
     return add_server(s, entry);
 }
 
+/* The key of an entry of theirs. */
+static uint32_t foreign_entry(const struct shape *s)
+{
+    const struct owl_keys *k = &s->c->keys;
+    return owl_keys__of(k, owl_keys__top(k, OWL_STR("mcpServers")))->entry;
+}
+
 /* Entries by name. */
 static int foreign_servers(struct shape *s, struct owl_value *map)
 {
-    const struct owl_keys *k = &s->c->keys;
-    uint32_t foreign = owl_keys__of(k, owl_keys__top(k, OWL_STR("mcpServers")))->entry;
     int rc = open_servers(s, map);
     if (rc || map->kind == OWL_NODE_NULL)
         return rc;
@@ -227,7 +255,7 @@ static int foreign_servers(struct shape *s, struct owl_value *map)
     }
     for (struct owl_value *v = map->first, *next; v; v = next) {
         next = v->next;
-        rc = foreign_server(s, foreign, v);
+        rc = foreign_server(s, foreign_entry(s), v);
         if (rc)
             return rc;
     }
@@ -256,7 +284,7 @@ static int listed_server(struct shape *s, struct owl_value *entry)
     }
     entry->key = name->text;
     entry->key_at = name->at;
-    return add_server(s, entry);
+    return foreign_server(s, foreign_entry(s), entry);
 }
 
 /* A map of servers by name, or one server that should have been in a list. */

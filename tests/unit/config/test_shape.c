@@ -81,10 +81,75 @@ TEST(otter_s_table_is_strict, "")
             "[[mcp.servers]]\nname = 'n'\ncommand = 'x'\ncomand = 'y'\n");
     assert_says(&b, "otter.toml:1:1: error: this server has no name\n");
     assert_says(&b, "otter.toml:4:8: error: the `name` of a server must be a text\n");
-    assert_says(&b, "otter.toml:8:1: error: `comand` is no key of `servers.n`\n");
-    assert_errors(&b, 3);
+    assert_says(&b, "otter.toml:8:1: warning: `comand` is not understood, and has no effect\n");
+    assert_errors(&b, 2);
+    box_try(&b, "otter.toml", "[[mcp_servers]]\nname = 'n'\ncomand = 'y'\n");
+    assert_says(&b, "otter.toml:3:1: error: `comand` is no key of `servers.n`\n");
+    assert_errors(&b, 1);
     box_try(&b, "otter.toml", "mcp = 3\nmcp_servers = 3\n");
     assert_says(&b, "error: `mcp_servers` must be a list of servers, but is a number");
+    box_close(&b);
+}
+
+/* However it is written, and in whichever file: programs differ, and otter has texts such as "30s". */
+TEST(a_foreign_timeout_counts_milliseconds_from_1000_on, "OT-CFG.16")
+{
+    static const char *const rows[][2] = {
+        {"1000", "1"},           {"999", "999"},           {"1e3", "1"},
+        {"1000.5", "1.0005"},    {"3.0e4", "30"},          {"9e1", "9e1"},
+        {"\"${T:-5000}\"", "5"}, {"\"${T:-50}0\"", "500"}, {"\"${T:-2000}s\"", "2000"},
+        {"\"2000s\"", "2000"},
+    };
+    static const char *const forms[] = {
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"timeout\": %s}}}",
+        "{\"mcp\": {\"servers\": [{\"name\": \"a\", \"command\": \"x\", \"timeout\": %s}]}}",
+        "{\"mcp_servers\": {\"a\": {\"command\": \"x\", \"timeout\": %s}}}",
+    };
+    struct box b;
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(rows) * OWL_COUNT(forms); i++) {
+        char text[256];
+        snprintf(text, sizeof text, forms[i % OWL_COUNT(forms)], rows[i / OWL_COUNT(forms)][0]);
+        box_try(&b, "x.json", text);
+        assert_errors(&b, 0);
+        assert_value(&b, "servers.a.timeout", rows[i / OWL_COUNT(forms)][1]);
+    }
+    box_try(&b, "x.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"timeout\": 1e30}}}");
+    assert_says(&b, "`servers.a.timeout` must be at most 86400 seconds");
+    box_try(&b, "x.yaml", "mcp_server: {servers: {a: {command: x, timeout: 5000}}}\n"); /* ours */
+    assert_value(&b, "servers.a.timeout", "5000");
+    box_write(&b, "x.json",
+              "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"timeout\": \"${T}\"}}}");
+    LOAD(&b, FILES("x.json"), .as_written = true);
+    assert_says(&b, "x.json:1:50: warning: this `timeout` counts seconds from now on");
+    box_close(&b);
+}
+
+TEST(of_two_spellings_it_is_told_which_one_counts, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "x.json",
+            "{\"mcpServers\": {\"a\": {\n\"disabled\": true, \"enabled\": true,\n"
+            "\"autoApprove\": [\"a\"], \"alwaysAllow\": [\"b\"],\n"
+            "\"type\": \"http\", \"transport\": \"sse\",\n"
+            "\"url\": \"https://a/\", \"serverUrl\": \"https://b/\"}}}");
+    assert_errors(&b, 0);
+    assert_says(
+        &b, "x.json:2:19: warning: `enabled` has no effect: `enabled` is told otherwise at 2:1");
+    assert_says(&b, "x.json:3:23: warning: `alwaysAllow` has no effect: `auto_approve` is told");
+    assert_says(&b, "x.json:4:17: warning: `transport` has no effect: `transport` is told");
+    assert_says(&b,
+                "x.json:5:22: warning: `serverUrl` has no effect: `url` is told otherwise at 5:1");
+    assert_value(&b, "servers.a.enabled", "false");
+    assert_value(&b, "servers.a.url", "\"https://a/\"");
+    box_try(&b, "x.json",
+            "{\"mcpServers\": {\"a\": {\"url\": null, \"serverUrl\": \"https://b/\","
+            "\"disabled\": false, \"enabled\": true, \"type\": \"remote\", \"transport\": \"http\","
+            "\"autoApprove\": [\"a\"], \"alwaysAllow\": [\"a\"]}}}");
+    assert_errors(&b, 0);
+    assert_says_not(&b, "has no effect: ");
+    assert_value(&b, "servers.a.url", "\"https://b/\"");
     box_close(&b);
 }
 
