@@ -279,6 +279,18 @@ TEST(what_is_partly_a_variable_is_read_as_what_is_wanted, "")
     box_close(&b);
 }
 
+TEST(a_limit_that_nobody_has_set_is_not_there, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.yaml", "mcp_server: {}\n");
+    assert_value(&b, "limits.connections", "10000");
+    assert_value(&b, "limits.connections_per_peer", NULL); /* 256, but not for this machine */
+    box_try(&b, "a.yaml", "mcp_server: {limits: {connections_per_peer: 256}}\n");
+    assert_value(&b, "limits.connections_per_peer", "256");
+    box_close(&b);
+}
+
 TEST(what_is_empty_takes_nothing_back, "")
 {
     struct box b;
