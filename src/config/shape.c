@@ -452,6 +452,14 @@ static struct owl_nearest nearest(owl_str key)
     return near;
 }
 
+static bool is_member(owl_str key)
+{
+    for (size_t i = 0; i < OWL_COUNT(members); i++)
+        if (owl_str_is(key, members[i].name))
+            return true;
+    return false;
+}
+
 /* A slip of the finger or two. */
 static bool is_typo(owl_str key)
 {
@@ -533,6 +541,23 @@ static int find_ours(struct shape *s)
     return s->ours ? 0 : -OWL_ENOMEM;
 }
 
+/* A file that is `mcp_server` itself: most of its keys are keys of that one, which is told of each. */
+static bool is_the_tree(struct shape *s)
+{
+    uint32_t n = 0;
+    for (int telling = 0; telling < 2; telling++) {
+        for (const struct owl_value *v = s->root->first; v; v = v->next) {
+            bool ours = owl_keys__member(&s->c->keys, s->c->root, v->key) && !is_member(v->key);
+            n += ours && !telling;
+            if (ours && telling)
+                unknown_key(s, v);
+        }
+        if (2 * n <= s->root->count)
+            return false;
+    }
+    return true;
+}
+
 static void nothing_for_us(struct shape *s, uint32_t source)
 {
     if (s->root->kind == OWL_NODE_NULL) {
@@ -545,6 +570,8 @@ static void nothing_for_us(struct shape *s, uint32_t source)
             return;
         }
     }
+    if (is_the_tree(s))
+        return;
     struct owl_fault *f = owl_fault_add(&s->c->faults, owl_config__no_place(source),
                                         "the file holds nothing for OwlClaw");
     owl_fault_hint(&s->c->faults, f,
@@ -570,7 +597,8 @@ int owl_shape__take(struct owl_load *l, uint32_t source, struct owl_value *root)
         rc = take_member(&s, v);
     }
     owl_map_done(&s.names);
-    if (rc == 0 && !s.found && !l->in_passing && c->faults.errors == errors)
+    bool unknown = c->sources[source].damaged; /* what else there may be in it */
+    if (rc == 0 && !s.found && !l->in_passing && !unknown && c->faults.errors == errors)
         nothing_for_us(&s, source);
     return rc ? rc : owl_merge__over(c, c->tree, s.ours);
 }

@@ -334,6 +334,14 @@ TEST(files_without_anything_for_us_are_told, "")
     assert_says(&b,
                 "package.json: error: the file holds nothing for OwlClaw\n  hint: expected is "
                 "`mcp_server`, or `mcpServers`, `servers` or `mcp` as other programs have them\n");
+    box_try(&b, "x.yaml", "transport: http\nhttp:\n  port: 8080\nmore: 1\n");
+    assert_says(&b, "x.yaml:1:1: error: `transport` is no key of a configuration file\n");
+    assert_says(&b, "hint: `transport` belongs into `mcp_server`\n");
+    assert_says(&b, "x.yaml:2:1: error: `http` is no key of a configuration file\n");
+    assert_errors(&b, 2);
+    box_try(&b, "x.toml", "[mcp\nenabled = true\n"); /* what there is could not be read */
+    assert_says(&b, "x.toml:1:5: error: found the end of the line");
+    assert_errors(&b, 1);
     box_try(&b, "x.json", "{\"mcpServer\": {}}");
     assert_says(&b, "x.json:1:2: error: `mcpServer` is no key of a configuration file\n");
     box_try(&b, "x.yaml", "# nothing\n");
