@@ -23,6 +23,70 @@ static int step_into(struct owl_config *c, struct owl_value *map, owl_str name, 
     return 0;
 }
 
+/* ---- servers that become others --------------------------------------------------------- */
+
+static bool is_option(const struct owl_config *c, const struct owl_value *v)
+{
+    return c->sources[v->at.source].kind == OWL_SOURCE_OPTION;
+}
+
+/* Takes out of a map what no option has said. */
+static void keep_options(struct owl_config *c, struct owl_value *map)
+{
+    struct owl_value *next = map->first;
+    map->first = map->last = NULL;
+    map->count = 0;
+    for (struct owl_value *v; (v = next);) {
+        next = v->next;
+        if (is_option(c, v))
+            owl_value_add(map, v);
+    }
+}
+
+/* Whether a member was meant for the program or address that was there before, and is told so. */
+static bool is_of_other(struct owl_config *c, struct owl_value *m, struct owl_mark at)
+{
+    static const char *const names[] = {"args", "env", "env_file", "headers"};
+    bool bound = false;
+    for (size_t i = 0; i < OWL_COUNT(names); i++)
+        bound = bound || owl_str_is(m->key, names[i]);
+    if (!bound || (is_option(c, m) && m->kind != OWL_NODE_OBJECT))
+        return false;
+    uint32_t n = m->count;
+    bool map = m->kind == OWL_NODE_OBJECT;
+    if (map)
+        keep_options(c, m);
+    if (map && n == m->count)
+        return false;
+    owl_str from = c->sources[m->at.source].name, server = m->parent->key;
+    struct owl_fault *f = owl_warning_add(
+        &c->faults, at, "`servers.%.*s.%.*s` of %.*s is forgotten: it was meant for another server",
+        (int)server.n, server.p, (int)m->key.n, m->key.p, (int)from.n, from.p);
+    owl_fault_hint(&c->faults, f, "if it is meant for this one too, set it as well");
+    return !map || m->count == 0;
+}
+
+/* Another program or address gets neither the arguments nor the secrets of the former one. */
+static void forget_other(struct owl_config *c, struct owl_value *server, const struct owl_value *v)
+{
+    bool whole = server->parent && server->parent->parent == c->tree &&
+                 owl_str_is(server->parent->key, "servers") &&
+                 (owl_str_is(v->key, "command") || owl_str_is(v->key, "url"));
+    const struct owl_value *old = whole ? owl_value_get(server, v->key) : NULL;
+    if (!old || old->kind == OWL_NODE_NULL || owl_str_eq(old->text, v->text))
+        return;
+    struct owl_value *next = server->first;
+    server->first = server->last = NULL;
+    server->count = 0;
+    for (struct owl_value *m; (m = next);) {
+        next = m->next;
+        if (!is_of_other(c, m, v->at))
+            owl_value_add(server, m);
+    }
+}
+
+/* ---- settings --------------------------------------------------------------------------- */
+
 int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t source)
 {
     struct owl_config *c = l->c;
@@ -47,6 +111,7 @@ int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t so
     struct owl_value *over = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
     if (!over)
         return -OWL_ENOMEM;
+    forget_other(c, map, v);
     owl_value_add(over, v);
     return owl_merge__over(c, map, over);
 }

@@ -535,7 +535,10 @@ static int find_ours(struct shape *s)
         s->ours = v;
         return 0;
     }
-    if (v && v->kind != OWL_NODE_NULL)
+    if (v && v->kind == OWL_NODE_NULL)
+        owl_warning_add(&s->c->faults, v->key_at, "`mcp_server` is empty, as if it were not there")
+            ->width = (uint32_t)v->key.n;
+    else if (v)
         must_be(s, v, "a map");
     s->ours = owl_value_new(s->c->arena, OWL_NODE_OBJECT, s->root->at);
     return s->ours ? 0 : -OWL_ENOMEM;

@@ -291,6 +291,38 @@ TEST(a_limit_that_nobody_has_set_is_not_there, "")
     box_close(&b);
 }
 
+TEST(an_option_takes_no_secret_to_another_server, "")
+{
+    const struct owl_setting other[] = {{"--set", "servers.y.headers.B", "c"},
+                                        {"--set", "servers.y.url", "https://evil"},
+                                        {"--set", "servers.x.command", "other"},
+                                        {"--set", "servers.x.args", "z"}};
+    const struct owl_setting same[] = {{"--set", "servers.y.url", "https://y"},
+                                       {"--set", "servers.x.timeout", "3"}};
+    struct box b;
+    box_open(&b);
+    box_write(&b, "a.yaml",
+              "mcp_server:\n  servers:\n"
+              "    x: {command: one, args: [a, b], env: {K: v}, env_file: f, deny_tools: [d]}\n"
+              "    y: {url: 'https://y', headers: {A: b}, timeout: 9}\n");
+    LOAD(&b, FILES("a.yaml"), .settings = other, .n_settings = 4);
+    assert_errors(&b, 0);
+    assert_value(&b, "servers.y.url", "\"https://evil\"");
+    assert_value(&b, "servers.y.headers", "{\"B\":\"c\"}");
+    assert_value(&b, "servers.y.timeout", "9");
+    assert_value(&b, "servers.x.args", "[\"z\"]");
+    assert_value(&b, "servers.x.env", "{}");
+    assert_value(&b, "servers.x.env_file", NULL);
+    assert_value(&b, "servers.x.deny_tools", "[\"d\"]");
+    assert_says(&b, "--set: warning: `servers.y.headers` of a.yaml is forgotten");
+    assert_says(&b, "--set: warning: `servers.x.env` of a.yaml is forgotten");
+    LOAD(&b, FILES("a.yaml"), .settings = same, .n_settings = 2);
+    assert_value(&b, "servers.y.headers", "{\"A\":\"b\"}");
+    assert_value(&b, "servers.x.args", "[\"a\",\"b\"]");
+    assert_says_not(&b, "is forgotten");
+    box_close(&b);
+}
+
 TEST(what_is_empty_takes_nothing_back, "")
 {
     struct box b;

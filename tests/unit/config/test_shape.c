@@ -321,6 +321,7 @@ TEST(our_own_files_are_strict, "")
     assert_says(&b, "other.yaml:1:13: error: `mcp_server` must be a map, but is a number");
     box_try(&b, "other.yaml", "mcp_server:\n$schema: x\n");
     assert_errors(&b, 0);
+    assert_says(&b, "other.yaml:1:1: warning: `mcp_server` is empty, as if it were not there");
     box_try(&b, "other.yaml", "mcp_server: {servers: 3}\nmcpServers: {a: {command: x}}\n");
     assert_says(&b, "error: `servers` must be a map, but is 3");
     box_close(&b);
