@@ -246,7 +246,7 @@ static uint32_t foreign_entry(const struct shape *s)
 static int foreign_servers(struct shape *s, struct owl_value *map)
 {
     int rc = open_servers(s, map);
-    if (rc || map->kind == OWL_NODE_NULL)
+    if (rc)
         return rc;
     if (map->kind != OWL_NODE_OBJECT) {
         struct owl_fault *f = must_be(s, map, "a map of servers by their names");
@@ -485,6 +485,16 @@ static void unknown_key(struct shape *s, const struct owl_value *v)
     owl_advice__invisible(s->c, v->key, f);
 }
 
+/* A section whose lines are all commented out, perhaps. */
+static void tell_empty(struct shape *s, const struct owl_value *v)
+{
+    struct owl_fault *f = owl_warning_add(&s->c->faults, v->key_at,
+                                          "`%.*s` is empty, as if it were not there", (int)v->key.n,
+                                          v->key.p);
+    f->width = owl_source__key_width(s->c, v);
+    s->found = true;
+}
+
 static int take_member(struct shape *s, struct owl_value *v)
 {
     for (size_t i = 0; i < OWL_COUNT(members); i++) {
@@ -492,7 +502,13 @@ static int take_member(struct shape *s, struct owl_value *v)
             continue;
         bool foreign = !s->own &&
                        (members[i].own || (members[i].map && v->kind != OWL_NODE_OBJECT));
-        return foreign ? owl_config__ignore(s->c, v) : members[i].take(s, v);
+        if (foreign)
+            return owl_config__ignore(s->c, v);
+        if (v->kind == OWL_NODE_NULL && members[i].take != take_nothing) {
+            tell_empty(s, v);
+            return 0;
+        }
+        return members[i].take(s, v);
     }
     if (!s->strict && !(s->own && is_typo(v->key)))
         return owl_config__ignore(s->c, v);
@@ -536,8 +552,7 @@ static int find_ours(struct shape *s)
         return 0;
     }
     if (v && v->kind == OWL_NODE_NULL)
-        owl_warning_add(&s->c->faults, v->key_at, "`mcp_server` is empty, as if it were not there")
-            ->width = (uint32_t)v->key.n;
+        tell_empty(s, v);
     else if (v)
         must_be(s, v, "a map");
     s->ours = owl_value_new(s->c->arena, OWL_NODE_OBJECT, s->root->at);

@@ -369,6 +369,10 @@ TEST(the_platform_s_file_names_handlers_and_skills, "")
     assert_value(&b, "skills.watch", "false");
     box_try(&b, "owlclaw.yaml", "mcp_server: {handlers: 3}\ncapabilities: x\n");
     assert_errors(&b, 1);
+    box_try(&b, "owlclaw.yaml", "mcp_server: {skills: {dirs: [a]}}\nskills:\n# - b\nmcp:\n");
+    assert_errors(&b, 0);
+    assert_value(&b, "skills.dirs", "[\"a\"]");
+    assert_says(&b, "owlclaw.yaml:2:1: warning: `skills` is empty, as if it were not there");
     box_close(&b);
 }
 
