@@ -117,15 +117,21 @@ bool owl_decimal_u64(const struct owl_decimal *d, uint64_t max, uint64_t *ret)
 
 uint64_t owl_decimal_hash(const struct owl_decimal *d)
 {
-    /* The first digits tell most numbers apart. */
-    char bytes[33] = {0};
-    size_t n = 0;
+    /* Piece by piece, each with the hash of those before it: of numbers that agree in some digits
+     * only, many would have to be compared one by one. */
+    enum { PIECE = 64 };
+    char bytes[PIECE + sizeof(uint64_t)];
+    uint64_t hash = (uint64_t)d->top * 2 + d->negative;
     const char *p = d->p;
-    while (n < 24 && n < d->digits)
-        bytes[n++] = next_digit(&p);
-    bytes[24] = (char)d->negative;
-    memcpy(bytes + 25, &d->top, sizeof d->top);
-    return owl_hash((owl_str){bytes, sizeof bytes});
+    uint32_t i = 0;
+    do {
+        size_t n = 0;
+        for (; n < PIECE && i < d->digits; i++)
+            bytes[n++] = next_digit(&p);
+        memcpy(bytes + n, &hash, sizeof hash);
+        hash = owl_hash((owl_str){bytes, n + sizeof hash});
+    } while (i < d->digits);
+    return hash;
 }
 
 static uint64_t mul_mod(uint64_t a, uint64_t b, uint64_t m)

@@ -232,11 +232,23 @@ static uint64_t spend(uint64_t *work, uint64_t n)
     return *work;
 }
 
+/* What it takes to compare two scalars beyond the step that each takes: only long ones cost more. */
+static uint64_t extra_steps(const struct owl_node *x, const struct owl_node *y)
+{
+    enum { SHORT = 128, BYTES_A_STEP = 16 };
+    uint64_t n = (uint64_t)x->n + y->n;
+    bool free = x->kind == OWL_NODE_STRING && !x->escaped && !y->escaped && x->n != y->n;
+    return n <= SHORT || free ? 0 : n / BYTES_A_STEP;
+}
+
 /* Scalars, and of containers the kind and size. */
-static bool same_outside(const struct owl_tree *a, uint32_t i, const struct owl_tree *b, uint32_t j)
+static bool same_outside(const struct owl_tree *a, uint32_t i, const struct owl_tree *b, uint32_t j,
+                         uint64_t *work)
 {
     const struct owl_node *x = &a->nodes[i], *y = &b->nodes[j];
     if (x->kind != y->kind)
+        return false;
+    if (x->kind < OWL_NODE_ARRAY && extra_steps(x, y) > 0 && spend(work, extra_steps(x, y)) == 0)
         return false;
     switch (x->kind) {
     case OWL_NODE_STRING:
@@ -262,7 +274,7 @@ static uint32_t partner(const struct owl_tree *a, const struct owl_tree *b, stru
     do {
         if (spend(work, 1) == 0)
             return 0;
-        if (same_outside(a, p->a, b, k)) {
+        if (same_outside(a, p->a, b, k, work)) {
             p->b = b->nodes[k + 1].next;
             return k + 1;
         }
@@ -299,7 +311,7 @@ static int more_pairs(struct pair **stack, struct pair *local, uint32_t *cap)
 int owl_tree_equal(const struct owl_tree *a, uint32_t node_a, const struct owl_tree *b,
                    uint32_t node_b, uint64_t *work, bool *ret)
 {
-    bool same = same_outside(a, node_a, b, node_b);
+    bool same = same_outside(a, node_a, b, node_b, work);
     if (!same || a->nodes[node_a].kind < OWL_NODE_ARRAY) {
         *ret = same;
         return 0;
@@ -322,7 +334,7 @@ int owl_tree_equal(const struct owl_tree *a, uint32_t node_a, const struct owl_t
             p->b = b->nodes[j].next;
         }
         p->a = a->nodes[i].next;
-        same = j > 0 && same_outside(a, i, b, j);
+        same = j > 0 && same_outside(a, i, b, j, work);
         if (!same || a->nodes[i].kind < OWL_NODE_ARRAY)
             continue;
         if (depth == cap)
@@ -345,19 +357,29 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return h ^ (h >> 29);
 }
 
-/* Of the first decoded bytes, so that a long string costs no more than a short one. */
+/* Of the decoded bytes, piece by piece. */
 static uint64_t hash_string(const struct owl_tree *t, uint32_t i)
 {
-    enum { MOST = 256 };
-    owl_str raw = owl_tree_text(t, i);
-    if (!t->nodes[i].escaped)
-        return owl_hash((owl_str){raw.p, raw.n < MOST ? raw.n : MOST});
-    char bytes[MOST + 4];
+    enum { PIECE = 256 };
+    char bytes[PIECE + 4];
     size_t n = 0;
+    uint64_t hash = 0;
+    owl_str raw = owl_tree_text(t, i);
     const char *p = raw.p, *end = raw.p + raw.n;
-    while (p < end && n < MOST)
+    if (!t->nodes[i].escaped) {
+        for (; end - p > PIECE; p += PIECE)
+            hash = mix(hash, owl_hash((owl_str){p, PIECE}));
+        return mix(hash, owl_hash((owl_str){p, (size_t)(end - p)}));
+    }
+    while (p < end) {
         n += decode_some(&p, bytes + n);
-    return owl_hash((owl_str){bytes, n < MOST ? n : MOST});
+        if (n <= PIECE)
+            continue;
+        hash = mix(hash, owl_hash((owl_str){bytes, PIECE}));
+        n -= PIECE;
+        memmove(bytes, bytes + PIECE, n);
+    }
+    return mix(hash, owl_hash((owl_str){bytes, n}));
 }
 
 static uint64_t hash_scalar(const struct owl_tree *t, uint32_t i)

@@ -5,9 +5,14 @@
 #include "base/alloc.h"
 #include "codec/text.h"
 
+/* Of what is longer than this, every so many bytes are a step; a division is one for less. */
+enum { SHORT_NUMBER = 64, BYTES_A_STEP = 16, DIGITS_A_STEP = 2 };
+
 owl_str owl_machine__decode(struct owl_machine *m, uint32_t node)
 {
     owl_str raw = owl_tree_text(m->t, node);
+    if (raw.n > OWL_MACHINE_TEXT && !owl_machine__spend(m, raw.n / BYTES_A_STEP))
+        return (owl_str){NULL, 0};
     if (raw.n > m->text_cap) {
         char *text = owl_realloc(m->text == m->own_text ? NULL : m->text, raw.n);
         if (!text) {
@@ -107,7 +112,7 @@ static bool length_fits(struct owl_machine *m, const struct owl_op *op, uint32_t
         return longest;
     if (least > limit)
         return !longest;
-    if (!owl_machine__spend(m, bytes / 16))
+    if (!owl_machine__spend(m, bytes / BYTES_A_STEP))
         return false;
     uint64_t n = length_of(m->t, node);
     return longest ? n <= limit : n >= limit;
@@ -128,7 +133,7 @@ static bool same(struct owl_machine *m, uint32_t a, uint32_t b)
     int rc = owl_tree_equal(m->t, a, m->t, b, &m->work, &equal);
     if (rc)
         owl_machine__stop(m, rc, NULL);
-    return equal && m->rc == 0;
+    return owl_machine__spend(m, 1) && equal && m->rc == 0;
 }
 
 static bool few_unique(struct owl_machine *m, uint32_t array)
@@ -136,7 +141,7 @@ static bool few_unique(struct owl_machine *m, uint32_t array)
     const struct owl_node *nodes = m->t->nodes;
     for (uint32_t a = array + 1; a < nodes[array].next; a = nodes[a].next) {
         for (uint32_t b = nodes[a].next; b < nodes[array].next; b = nodes[b].next) {
-            if (!owl_machine__spend(m, 1) || same(m, a, b))
+            if (same(m, a, b) || m->rc)
                 return false;
         }
     }
@@ -154,7 +159,7 @@ static bool many_unique(struct owl_machine *m, uint32_t array)
     uint32_t size = 64;
     while (size < nodes[array].count * 2)
         size *= 2;
-    if (!owl_machine__spend(m, nodes[array].next - array))
+    if (!owl_machine__spend(m, nodes[array].next - array + nodes[array].n / BYTES_A_STEP))
         return false;
     struct hashed *table = owl_calloc(size, sizeof *table);
     if (!table) {
@@ -167,7 +172,7 @@ static bool many_unique(struct owl_machine *m, uint32_t array)
         uint64_t i = hash & (size - 1);
         for (; table[i].node && unique; i = (i + 1) & (size - 1)) {
             unique = owl_machine__spend(m, 1) &&
-                     (table[i].hash != hash || !same(m, table[i].node, e));
+                     (table[i].hash != hash || !same(m, table[i].node, e)) && m->rc == 0;
         }
         if (unique)
             table[i] = (struct hashed){hash, e};
@@ -200,12 +205,20 @@ static bool dependents_there(struct owl_machine *m, const struct owl_op *op,
     return all;
 }
 
+/* A long number has to be read. */
+static bool read_long(struct owl_machine *m, const struct owl_op *op, uint32_t n)
+{
+    return owl_machine__spend(m, n / (op->code == OWL_OP_MULTIPLE ? DIGITS_A_STEP : BYTES_A_STEP));
+}
+
 __attribute__((noinline)) static bool check(struct owl_machine *m, const struct owl_op *op,
                                             const struct owl_unit *u, uint32_t node)
 {
     const struct owl_node *v = &m->t->nodes[node];
     struct owl_decimal d;
     owl_str s;
+    if (OWL_UNLIKELY(v->kind == OWL_NODE_NUMBER && v->n > SHORT_NUMBER) && !read_long(m, op, v->n))
+        return false;
     switch (op->code) {
     case OWL_OP_TYPE: /* the kind is not among the types, but a number may be an integer */
         if (v->kind != OWL_NODE_NUMBER || !(op->types & OWL_KIND_INTEGER))
@@ -222,7 +235,7 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
     case OWL_OP_PATTERN: return owl_machine__search(m, op->u.regex, node);
     case OWL_OP_FORMAT:
         s = owl_machine__string(m, node);
-        return s.p && owl_machine__spend(m, s.n / 16) && owl_format_holds(op->u.name, s);
+        return s.p && owl_machine__spend(m, s.n / BYTES_A_STEP) && owl_format_holds(op->u.name, s);
     case OWL_OP_COUNT: return count_fits(m, op, node);
     case OWL_OP_UNIQUE: return v->count <= 8 ? few_unique(m, node) : many_unique(m, node);
     case OWL_OP_DEPENDENT_REQUIRED: return dependents_there(m, op, u, node);

@@ -57,6 +57,28 @@ TEST(decimals_compare_by_value, "")
     }
 }
 
+TEST(every_digit_is_hashed, "")
+{
+    char text[1003], other[1003];
+    memset(text, '7', sizeof text);
+    text[1001] = '\0';
+    memcpy(other, text, sizeof text);
+    other[1000] = '8';
+    struct owl_decimal a = d(text), b = d(other);
+    assert_int_not_equal(owl_decimal_hash(&a), owl_decimal_hash(&b));
+    memcpy(other, text, sizeof text);
+    memmove(other + 601, other + 600, 402);
+    other[600] = '.';
+    text[1001] = 'e'; /* the same number, its point elsewhere */
+    char long_one[1010], split_one[1010];
+    snprintf(long_one, sizeof long_one, "%.1001se-1", text);
+    snprintf(split_one, sizeof split_one, "%.1002se400", other);
+    a = d(long_one);
+    b = d(split_one);
+    assert_int_equal(owl_decimal_cmp(&a, &b), 0);
+    assert_int_equal(owl_decimal_hash(&a), owl_decimal_hash(&b));
+}
+
 TEST(integers_are_told_by_value, "")
 {
     static const char *const yes[] = {"0", "-0.0", "1", "1.0", "1.50e1", "100", "1e3", "-7"};

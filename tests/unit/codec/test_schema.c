@@ -420,6 +420,48 @@ TEST(patterns_that_backtrack_are_paid_for, "")
     owl_buf_done(&b);
 }
 
+/* Appends an array of @p n numbers of 1,004 digits, of which only the last tell them apart. */
+static void put_long_numbers(struct owl_buf *b, int n, int first)
+{
+    char digits[1001];
+    memset(digits, '7', sizeof digits);
+    digits[1000] = '\0';
+    for (int i = 0; i < n; i++)
+        owl_buf_printf(b, "%s%s%04d", i ? "," : "[", digits, first + i);
+    owl_buf_putc(b, ']');
+}
+
+TEST(long_numbers_are_paid_for, "")
+{
+    struct owl_buf schema, instance;
+    owl_buf_init(&schema, 4 << 20);
+    owl_buf_init(&instance, 4 << 20);
+    owl_buf_putz(&schema, "{\"items\":{\"not\":{\"enum\":");
+    put_long_numbers(&schema, 300, 0);
+    owl_buf_putz(&schema, "}}}");
+    owl_buf_putc(&schema, '\0');
+    put_long_numbers(&instance, 300, 1000);
+    assert_stopped(schema.p, owl_buf_str(&instance), "validation takes too many steps");
+    owl_buf_done(&instance);
+    put_long_numbers(&instance, 2000, 0);
+    owl_buf_putc(&instance, '\0');
+    assert_true(valid("{\"uniqueItems\":true}", instance.p)); /* no two have the same hash */
+    owl_buf_done(&instance);
+    owl_buf_done(&schema);
+    owl_buf_init(&instance, 4 << 20);
+    for (int i = 0; i < 100000; i++)
+        owl_buf_putz(&instance, "7777777777");
+    owl_buf_init(&schema, 4 << 20);
+    owl_buf_putz(&schema, "{\"allOf\":[{\"minimum\":1}");
+    for (int i = 0; i < 200; i++)
+        owl_buf_putz(&schema, ",{\"minimum\":1}");
+    owl_buf_putz(&schema, "]}");
+    owl_buf_putc(&schema, '\0');
+    assert_stopped(schema.p, owl_buf_str(&instance), "validation takes too many steps");
+    owl_buf_done(&instance);
+    owl_buf_done(&schema);
+}
+
 /* A schema of @p n definitions, each with the number of the next one behind @p value. */
 static int compile_many(const char *keyword, const char *value, int n, owl_error *reterr)
 {

@@ -101,6 +101,43 @@ TEST(equality_is_that_of_values, "")
     }
 }
 
+/* Reads @p n bytes of 'a' in quotes, the one in the middle escaped, with @p last at the end. */
+static void read_long(struct owl_tree *t, char *room, size_t n, bool escaped, char last)
+{
+    size_t middle = n / 2;
+    memset(room, 'a', n + 16);
+    room[0] = '"';
+    if (escaped)
+        memcpy(room + middle, "\\u0061", 6);
+    size_t end = n + 1 + (escaped ? 5 : 0);
+    room[end - 1] = last;
+    room[end] = '"';
+    owl_tree_init(t, NULL, 0);
+    assert_int_equal(owl_tree_read(t, (owl_str){room, end + 1}), 0);
+}
+
+TEST(long_strings_are_hashed_and_paid_for_to_their_end, "")
+{
+    static const size_t sizes[] = {255, 256, 257, 511, 512, 513, 1000};
+    for (size_t i = 0; i < OWL_COUNT(sizes); i++) {
+        char rooms[3][1024];
+        struct owl_tree plain, escaped, other;
+        read_long(&plain, rooms[0], sizes[i], false, 'a');
+        read_long(&escaped, rooms[1], sizes[i], true, 'a');
+        read_long(&other, rooms[2], sizes[i], false, 'b');
+        assert_int_equal(owl_tree_hash(&plain, 0), owl_tree_hash(&escaped, 0));
+        assert_int_not_equal(owl_tree_hash(&plain, 0), owl_tree_hash(&other, 0));
+        uint64_t work = 1000;
+        bool equal = false;
+        assert_int_equal(owl_tree_equal(&plain, 0, &escaped, 0, &work, &equal), 0);
+        assert_true(equal);
+        assert_true(work <= 1000 - sizes[i] / 16);
+        owl_tree_done(&plain);
+        owl_tree_done(&escaped);
+        owl_tree_done(&other);
+    }
+}
+
 TEST(depth_costs_memory_and_nothing_else, "")
 {
     enum { DEEP = 5000 };
