@@ -16,6 +16,9 @@
 
 enum { PATTERN_MAX = 64 * 1024 };
 enum { FEW = 1000, STEPS_A_BYTE = 16 }; /* of backtracking: what honest patterns need */
+/* What a search may remember of where to go back to: it is little for most, and some for each byte
+ * if a group is repeated all along the text. */
+enum { MEMORY_LEAST = 64 * 1024, MEMORY_A_BYTE = 64, MEMORY_MOST = 64 * 1024 * 1024 };
 
 #define SPACES \
     "\\t\\n\\x0b\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
@@ -510,7 +513,7 @@ static int prepare(struct owl_matcher *m)
         owl_matcher_done(m);
         return -OWL_ENOMEM;
     }
-    pcre2_set_heap_limit(m->context, 16 * 1024);
+    pcre2_set_heap_limit(m->context, MEMORY_MOST / 1024);
     return 0;
 }
 
@@ -523,17 +526,34 @@ void owl_matcher_done(struct owl_matcher *m)
     owl_matcher_init(m, m->max_match);
 }
 
+/* Compiled code with a stack that goes with the text; without one, the slow way. */
+static int search_deep(const struct owl_regex *re, struct owl_matcher *m, owl_str s)
+{
+    PCRE2_SPTR text = (PCRE2_SPTR)s.p;
+    size_t most = s.n < MEMORY_MOST / MEMORY_A_BYTE ? MEMORY_LEAST + s.n * MEMORY_A_BYTE
+                                                    : MEMORY_MOST;
+    int rc = PCRE2_ERROR_JIT_STACKLIMIT;
+    pcre2_jit_stack *stack = pcre2_jit_stack_create(MEMORY_LEAST, most, NULL);
+    if (stack) {
+        pcre2_jit_stack_assign(m->context, NULL, stack);
+        rc = pcre2_match(re->code, text, s.n, 0, PCRE2_NO_UTF_CHECK, m->data, m->context);
+        pcre2_jit_stack_assign(m->context, NULL, NULL);
+        pcre2_jit_stack_free(stack);
+    }
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
+        rc = pcre2_match(re->code, text, s.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data,
+                         m->context);
+    return rc;
+}
+
 /* With so many steps, and some for each byte. */
 static int search(const struct owl_regex *re, struct owl_matcher *m, owl_str s, uint32_t steps)
 {
     uint64_t most = steps + (uint64_t)s.n * STEPS_A_BYTE;
     pcre2_set_match_limit(m->context, most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
-    PCRE2_SPTR text = (PCRE2_SPTR)s.p;
-    uint32_t options = PCRE2_NO_UTF_CHECK;
-    int rc = pcre2_match(re->code, text, s.n, 0, options, m->data, m->context);
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* compiled code has a small stack; there is a slow way */
-        rc = pcre2_match(re->code, text, s.n, 0, options | PCRE2_NO_JIT, m->data, m->context);
-    return rc;
+    int rc = pcre2_match(re->code, (PCRE2_SPTR)s.p, s.n, 0, PCRE2_NO_UTF_CHECK, m->data,
+                         m->context);
+    return rc == PCRE2_ERROR_JIT_STACKLIMIT ? search_deep(re, m, s) : rc;
 }
 
 int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str s, bool *ret_found)
@@ -551,5 +571,7 @@ int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str 
         *ret_found = rc >= 0;
         return 0;
     }
+    m->why = rc == PCRE2_ERROR_HEAPLIMIT ? "a pattern takes too much memory to match"
+                                         : "a pattern takes too many steps to match";
     return rc == PCRE2_ERROR_NOMEMORY ? -OWL_ENOMEM : -OWL_ELIMIT;
 }

@@ -21,7 +21,8 @@ struct owl_matcher {
     void *data, *context;
     uint32_t max_match; /* backtracking of one search, beyond what goes with its length */
     uint32_t used;
-    uint64_t cost; /* of the last search, in steps; how far it backtracked is not known exactly */
+    uint64_t cost;   /* of the last search, in steps; how far it backtracked is not known exactly */
+    const char *why; /* the last search that failed did so */
     _Alignas(16) char room[OWL_MATCHER_ROOM]; /* spares the heap */
 };
 static inline void owl_matcher_init(struct owl_matcher *m, uint32_t max_match)

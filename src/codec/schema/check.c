@@ -33,7 +33,7 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
         return false;
     int rc = owl_regex_search(re, &m->matcher, s, &found);
     if (rc)
-        owl_machine__stop(m, rc, "a pattern takes too many steps to match");
+        owl_machine__stop(m, rc, rc == -OWL_ENOMEM ? NULL : m->matcher.why);
     return owl_machine__spend(m, m->matcher.cost) && found;
 }
 

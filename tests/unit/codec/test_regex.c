@@ -97,6 +97,42 @@ TEST(long_texts_are_searched_to_their_end, "")
     owl_arena_free(a);
 }
 
+/* Groups that are repeated all along a text need memory in proportion to it. */
+TEST(groups_may_be_repeated_along_a_long_text, "")
+{
+    enum { N = 1 << 20 };
+    static const struct {
+        const char *pattern, *unit;
+    } cases[] = {
+        {"^(?:[^\"\\\\]|\\\\.)*$", "a"},
+        {"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$", "QUJD"},
+        {"^(?:(?!<script>)[\\s\\S])*$", "a"},
+    };
+    char *text = malloc(N);
+    assert_non_null(text);
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_matcher m;
+    owl_matcher_init(&m, 100000);
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        const struct owl_regex *re = NULL;
+        bool yes = false;
+        for (size_t j = 0, n = strlen(cases[i].unit); j < N; j++)
+            text[j] = cases[i].unit[j % n];
+        assert_int_equal(owl_regex_new(a, owl_str_of(cases[i].pattern), &re, NULL), 0);
+        assert_int_equal(owl_regex_search(re, &m, (owl_str){text, N}, &yes), 0);
+        assert_true(yes);
+    }
+    const struct owl_regex *re = NULL;
+    bool yes = false;
+    memset(text, 'a', N);
+    assert_int_equal(owl_regex_new(a, OWL_STR("^((((a)|(b))(c)?)((d)?(e)?)?)*$"), &re, NULL), 0);
+    assert_int_equal(owl_regex_search(re, &m, (owl_str){text, N}, &yes), -OWL_ELIMIT);
+    assert_non_null(strstr(m.why, "too much memory"));
+    owl_matcher_done(&m);
+    owl_arena_free(a);
+    free(text);
+}
+
 TEST(an_expression_counts_against_its_arena, "")
 {
     struct owl_arena *a = owl_arena_new(4096);
