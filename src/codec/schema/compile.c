@@ -379,6 +379,14 @@ static int unevaluated(struct owl_building *b)
     return rc;
 }
 
+/* "contentSchema" is an annotation, but a schema all the same. */
+static int content(struct owl_building *b)
+{
+    const struct owl_unit *u;
+    uint32_t at = b->at[OWL_KW_CONTENT_SCHEMA];
+    return at ? unit(b, at, &u) : 0;
+}
+
 static int build_object(struct owl_building *b)
 {
     const struct owl_tree *t = &b->d->tree;
@@ -404,6 +412,8 @@ static int build_object(struct owl_building *b)
         rc = references(b);
     if (rc == 0)
         rc = combinations(b);
+    if (rc == 0)
+        rc = content(b);
     return rc ? rc : unevaluated(b);
 }
 

@@ -32,6 +32,7 @@
     X(ANY_OF, "anyOf", ANY, APPLICATOR, LIST) \
     X(CONST, "const", ANY, VALIDATION, NONE) \
     X(CONTAINS, "contains", ANY, APPLICATOR, ONE) \
+    X(CONTENT_SCHEMA, "contentSchema", D19 | D20, CONTENT, ONE) \
     X(DEFINITIONS, "definitions", ANY, CORE, MAP) \
     X(DEPENDENCIES, "dependencies", ANY, APPLICATOR, MAP) \
     X(DEPENDENT_REQUIRED, "dependentRequired", D19 | D20, VALIDATION, NONE) \
@@ -83,7 +84,8 @@ enum {
     OWL_VOC_UNEVALUATED = 8,
     OWL_VOC_FORMAT = 16,
     OWL_VOC_FORMAT_ASSERTED = 32,
-    OWL_VOC_ALL = 31
+    OWL_VOC_CONTENT = 64,
+    OWL_VOC_ALL = 31 | OWL_VOC_CONTENT
 };
 
 struct owl_dialect {

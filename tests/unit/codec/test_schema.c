@@ -66,6 +66,8 @@ TEST(a_schema_that_is_none_is_refused_with_the_place_and_the_reason, "")
         {"{\"$ref\":\"#no\"}", OWL_ENOTFOUND, "\"#no\" leads nowhere"},
         {"{\"$ref\":\"https://example.com/x.json\"}", OWL_ENOTFOUND,
          "\"https://example.com/x.json\" leads nowhere"},
+        {"{\"contentSchema\":{\"type\":\"foo\"}}", OWL_EINVAL, "schema #/contentSchema/type: "},
+        {"{\"contentSchema\":{\"$ref\":\"#/nope\"}}", OWL_ENOTFOUND, "leads nowhere"},
         {"{\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", OWL_ENOTFOUND,
          "unknown dialect \"http://json-schema.org/draft-04/schema\""},
         {"{\"$defs\":{\"a\":{\"$anchor\":\"x\"},\"b\":{\"$anchor\":\"x\"}}}", OWL_EINVAL,
@@ -164,6 +166,22 @@ TEST(lengths_are_counted_in_characters, "")
 }
 
 /* Names that differ in the middle only look the same to the quick hash. */
+/* It asserts nothing, but it may be referred to. */
+TEST(a_schema_of_content_is_a_schema, "")
+{
+    static const char *const schemas[] = {
+        "{\"contentSchema\":{\"$anchor\":\"a\",\"type\":\"integer\"},\"$ref\":\"#a\"}",
+        "{\"contentSchema\":{\"$id\":\"x:y\",\"type\":\"integer\"},\"$ref\":\"x:y\"}",
+        "{\"$schema\":\"https://json-schema.org/draft/2019-09/schema\","
+        "\"contentSchema\":{\"$anchor\":\"a\",\"type\":\"integer\"},\"$ref\":\"#a\"}",
+    };
+    for (size_t i = 0; i < OWL_COUNT(schemas); i++) {
+        assert_true(valid(schemas[i], "1"));
+        assert_false(valid(schemas[i], "\"1\""));
+    }
+    assert_true(valid("{\"contentSchema\":false}", "\"1\""));
+}
+
 TEST(names_that_look_alike_are_told_apart, "")
 {
     enum { N = 60 };
