@@ -63,9 +63,17 @@ static int unit_list(struct owl_building *b, uint32_t array, const struct owl_un
 
 /* ---- references ----------------------------------------------------------------------------- */
 
+static bool is_string(const struct owl_building *b, uint32_t node, const char *s)
+{
+    const struct owl_tree *t = &b->d->tree;
+    return t->nodes[node].kind == OWL_NODE_STRING && owl_tree_is(t, node, owl_str_of(s));
+}
+
 static int reference(struct owl_building *b, enum owl_keyword_id keyword)
 {
     struct owl_target target;
+    if (keyword == OWL_KW_RECURSIVE_REF && !is_string(b, b->at[keyword], "#"))
+        return fail(b, keyword, "must be \"#\"");
     int rc = owl_compiler__resolve(b->c, b->unit->resource, b->at[keyword], &target);
     if (rc)
         return rc;
@@ -204,6 +212,19 @@ static int members(struct owl_building *b)
     return 0;
 }
 
+/* The strings of an array are there once each. */
+static int check_once(struct owl_building *b, uint32_t array, const owl_str *list)
+{
+    struct owl_names names;
+    uint32_t n = b->d->tree.nodes[array].count;
+    int rc = owl_building__names(b, n, &names);
+    for (uint32_t i = 0; i < n && rc == 0; i++) {
+        if (owl_building__name(&names, list[i]) < i)
+            rc = owl_compiler__fail(b->c, b->d, array, "names a property twice");
+    }
+    return rc;
+}
+
 static int dependent(struct owl_building *b, enum owl_keyword_id keyword)
 {
     const struct owl_tree *t = &b->d->tree;
@@ -228,6 +249,8 @@ static int dependent(struct owl_building *b, enum owl_keyword_id keyword)
         if (names || (keyword == OWL_KW_DEPENDENCIES && t->nodes[k + 1].kind == OWL_NODE_ARRAY)) {
             list->n_needs = t->nodes[k + 1].count;
             rc = owl_building__strings(b, k + 1, &list->needs);
+            if (rc == 0)
+                rc = check_once(b, k + 1, list->needs);
         } else {
             rc = unit(b, k + 1, &list->unit);
         }
@@ -280,20 +303,21 @@ static int count_of(struct owl_building *b, enum owl_keyword_id keyword, uint64_
 
 static int contains(struct owl_building *b)
 {
-    if (!b->at[OWL_KW_CONTAINS])
-        return 0;
+    uint64_t min = 1, max = UINT64_MAX;
+    int rc = count_of(b, OWL_KW_MIN_CONTAINS, &min);
+    if (rc == 0)
+        rc = count_of(b, OWL_KW_MAX_CONTAINS, &max);
+    if (rc || !b->at[OWL_KW_CONTAINS])
+        return rc;
     struct owl_contains *x = owl_arena_zalloc(b->c->a, sizeof *x);
     struct owl_op *op = owl_building__op(b, OWL_OP_CONTAINS, OWL_KW_CONTAINS, OWL_KIND_ARRAY);
     if (!x || !op)
         return owl_compiler__no_memory(b->c);
     op->u.contains = x;
-    x->min = 1;
-    x->max = UINT64_MAX;
+    x->min = min;
+    x->max = max;
     x->evaluates = b->unit->resource->dialect.draft == OWL_SCHEMA_2020_12;
-    int rc = unit(b, b->at[OWL_KW_CONTAINS], &x->unit);
-    if (rc == 0)
-        rc = count_of(b, OWL_KW_MIN_CONTAINS, &x->min);
-    return rc ? rc : count_of(b, OWL_KW_MAX_CONTAINS, &x->max);
+    return unit(b, b->at[OWL_KW_CONTAINS], &x->unit);
 }
 
 /* ---- combinations --------------------------------------------------------------------------- */

@@ -140,7 +140,7 @@ static unsigned vocabulary_of(owl_str uri)
         {"format-annotation", OWL_VOC_FORMAT},
         {"format", OWL_VOC_FORMAT},
         {"format-assertion", OWL_VOC_FORMAT | OWL_VOC_FORMAT_ASSERTED},
-        {"meta-data", OWL_VOC_CORE},
+        {"meta-data", OWL_VOC_META_DATA},
         {"content", OWL_VOC_CONTENT},
     };
     static const char *const prefixes[] = {"https://json-schema.org/draft/2020-12/vocab/",
@@ -296,6 +296,9 @@ static int read_id(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
     int rc = string_member(c, d, node, "$id", &id);
     if (rc || !id.p)
         return rc;
+    if (!owl_format_holds(OWL_STR("uri-reference"), id))
+        return owl_compiler__fail(c, d, owl_tree_get(&d->tree, node, OWL_STR("$id")),
+                                  "$id is no URI reference");
     owl_str bare = owl_uri__without_fragment(id);
     owl_str fragment = {id.p + bare.n + 1, id.n > bare.n ? id.n - bare.n - 1 : 0};
     if (bare.n > 0) {
@@ -321,6 +324,20 @@ static int read_id(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
     return rc;
 }
 
+/* As the metaschemas have it: 2019-09 allows a colon, and no underscore at the beginning. */
+static bool is_anchor(owl_str name, bool old)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i], low = (char)(c | 0x20);
+        bool letter = low >= 'a' && low <= 'z';
+        bool other = (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+                     (old && c == ':');
+        if (!letter && !(i == 0 ? !old && c == '_' : other))
+            return false;
+    }
+    return name.n > 0;
+}
+
 static int read_anchors(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
                         struct owl_resource *r)
 {
@@ -333,37 +350,71 @@ static int read_anchors(struct owl_compiler *c, struct owl_doc *d, uint32_t node
         if (i == 1 && r->dialect.draft != OWL_SCHEMA_2020_12)
             break;
         rc = string_member(c, d, node, names[i], &name);
-        if (rc == 0 && name.p)
+        if (rc == 0 && name.p && !is_anchor(name, r->dialect.draft == OWL_SCHEMA_2019_09))
+            rc = owl_compiler__fail(c, d, owl_tree_get(&d->tree, node, owl_str_of(names[i])),
+                                    "%s must be letters, digits, -, _ and ., and begin with a "
+                                    "letter",
+                                    names[i]);
+        else if (rc == 0 && name.p)
             rc = add_anchor(c, r, name, node, i == 1);
     }
-    uint32_t recursive = owl_tree_get(&d->tree, node, OWL_STR("$recursiveAnchor"));
-    if (rc == 0 && recursive && r->dialect.draft == OWL_SCHEMA_2019_09 && node == r->node &&
-        d->tree.nodes[recursive].kind == OWL_NODE_TRUE)
-        rc = add_anchor(c, r, OWL_STR(""), node, true);
     return rc;
 }
 
-static void note(struct owl_doc *d, uint32_t node, struct owl_resource *r)
+static int read_recursive_anchor(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
+                                 struct owl_resource *r)
 {
+    uint32_t v = owl_tree_get(&d->tree, node, OWL_STR("$recursiveAnchor"));
+    if (!v || r->dialect.draft != OWL_SCHEMA_2019_09 || d->tree.nodes[v].kind == OWL_NODE_FALSE)
+        return 0;
+    if (d->tree.nodes[v].kind != OWL_NODE_TRUE)
+        return owl_compiler__fail(c, d, v, "$recursiveAnchor must be true or false");
+    return node == r->node ? add_anchor(c, r, OWL_STR(""), node, true) : 0;
+}
+
+/* The schema at a node, which may be none, belongs to @p r. */
+static int note(struct owl_compiler *c, struct owl_doc *d, uint32_t node, struct owl_resource *r)
+{
+    unsigned kind = d->tree.nodes[node].kind;
+    if (kind != OWL_NODE_OBJECT && kind != OWL_NODE_TRUE && kind != OWL_NODE_FALSE)
+        return owl_compiler__fail(c, d, node, "a schema must be an object, true or false");
     if (!d->resource_of[node])
         d->resource_of[node] = r;
+    return 0;
+}
+
+static int note_map(struct owl_compiler *c, struct owl_doc *d, uint32_t map, int keyword,
+                    struct owl_resource *r)
+{
+    const struct owl_node *nodes = d->tree.nodes;
+    if (nodes[map].kind != OWL_NODE_OBJECT)
+        return owl_compiler__fail(c, d, map, "%s must be an object", owl_keywords[keyword].name);
+    int rc = 0;
+    for (uint32_t k = map + 1; k < nodes[map].next && rc == 0; k = nodes[k + 1].next) {
+        if (keyword != OWL_KW_DEPENDENCIES || nodes[k + 1].kind != OWL_NODE_ARRAY)
+            rc = note(c, d, k + 1, r);
+    }
+    return rc;
 }
 
 /* Notes that the nodes where @p value has schemas belong to @p r; they are looked at when the walk
  * comes to them. */
-static void note_schemas(struct owl_doc *d, uint32_t value, unsigned where, struct owl_resource *r)
+static int note_schemas(struct owl_compiler *c, struct owl_doc *d, uint32_t value, int keyword,
+                        struct owl_resource *r)
 {
     const struct owl_node *v = &d->tree.nodes[value];
-    if (v->kind != OWL_NODE_ARRAY && where == OWL_SUB_LIST)
-        where = OWL_SUB_ONE; /* items may be either */
-    if (where == OWL_SUB_ONE)
-        note(d, value, r);
-    else if (where == OWL_SUB_LIST)
-        for (uint32_t e = value + 1; e < v->next; e = d->tree.nodes[e].next)
-            note(d, e, r);
-    else if (where == OWL_SUB_MAP && v->kind == OWL_NODE_OBJECT)
-        for (uint32_t k = value + 1; k < v->next; k = d->tree.nodes[k + 1].next)
-            note(d, k + 1, r);
+    int rc = 0;
+    switch (owl_keywords[keyword].schemas) {
+    case OWL_SUB_ONE: return note(c, d, value, r);
+    case OWL_SUB_MAP: return note_map(c, d, value, keyword, r);
+    case OWL_SUB_LIST:
+        if (v->kind != OWL_NODE_ARRAY) /* items may be either; others are refused later */
+            return keyword == OWL_KW_ITEMS ? note(c, d, value, r) : 0;
+        for (uint32_t e = value + 1; e < v->next && rc == 0; e = d->tree.nodes[e].next)
+            rc = note(c, d, e, r);
+        return rc;
+    default: return 0;
+    }
 }
 
 /* Looks through the schema at @p root, whose resource is noted, and those in it. Children stand
@@ -378,11 +429,14 @@ static int look_through(struct owl_compiler *c, struct owl_doc *d, uint32_t root
         rc = read_id(c, d, i, &r);
         if (rc == 0)
             rc = read_anchors(c, d, i, r);
+        if (rc == 0)
+            rc = read_recursive_anchor(c, d, i, r);
         d->resource_of[i] = r;
-        for (uint32_t k = i + 1; k < d->tree.nodes[i].next; k = d->tree.nodes[k + 1].next) {
+        for (uint32_t k = i + 1; k < d->tree.nodes[i].next && rc == 0;
+             k = d->tree.nodes[k + 1].next) {
             int keyword = owl_keyword__find(&d->tree, k, r->dialect);
             if (keyword >= 0)
-                note_schemas(d, k + 1, owl_keywords[keyword].schemas, r);
+                rc = note_schemas(c, d, k + 1, keyword, r);
         }
     }
     return rc;
