@@ -86,7 +86,7 @@ static int compile(struct job *j)
     int rc = owl_schema_compile(owl_file_text(&j->schema), &options, &j->compiled, &error);
     if (rc == -OWL_ENOMEM || j->maps.no_memory)
         return no_memory(j);
-    if (rc && *j->maps.problem)
+    if (rc == -OWL_ENOTFOUND && *j->maps.problem)
         return owl_run_fail(j->run, OWL_EXIT_USAGE, "%s: a reference cannot be followed: %s",
                             j->schema.name, j->maps.problem);
     if (rc)

@@ -69,18 +69,30 @@ static bool is_string(const struct owl_building *b, uint32_t node, const char *s
     return t->nodes[node].kind == OWL_NODE_STRING && owl_tree_is(t, node, owl_str_of(s));
 }
 
-static int reference(struct owl_building *b, enum owl_keyword_id keyword)
+/* The reference waits until more is loaded. */
+static int put_off(struct owl_compiler *c, struct owl_unit *u, uint32_t i,
+                   enum owl_keyword_id keyword)
+{
+    struct owl_waiting *w = owl_arena_alloc(c->a, sizeof *w);
+    if (!w)
+        return owl_compiler__no_memory(c);
+    *w = (struct owl_waiting){u, i, keyword, NULL};
+    *c->waiting_end = w;
+    c->waiting_end = &w->next;
+    return 0;
+}
+
+/* Completes the operation of a reference, which has n == 0 as long as it is not. */
+static int lead(struct owl_compiler *c, struct owl_unit *u, uint32_t i, enum owl_keyword_id keyword)
 {
     struct owl_target target;
-    if (keyword == OWL_KW_RECURSIVE_REF && !is_string(b, b->at[keyword], "#"))
-        return fail(b, keyword, "must be \"#\"");
-    int rc = owl_compiler__resolve(b->c, b->unit->resource, b->at[keyword], &target);
-    if (rc)
-        return rc;
-    const struct owl_unit **to = owl_arena_zalloc(b->c->a, sizeof *to);
+    int rc = owl_compiler__resolve(c, u->resource, u->ops[i].at, &target);
+    if (rc || !target.doc)
+        return rc ? rc : put_off(c, u, i, keyword);
+    const struct owl_unit **to = owl_arena_zalloc(c->a, sizeof *to);
     if (!to)
-        return owl_compiler__no_memory(b->c);
-    rc = owl_compiler__unit(b->c, target.doc, target.node, to);
+        return owl_compiler__no_memory(c);
+    rc = owl_compiler__unit(c, target.doc, target.node, to);
     if (rc)
         return rc;
     owl_str name = {NULL, 0}; /* of the anchor, if the reference is really dynamic */
@@ -90,20 +102,29 @@ static int reference(struct owl_building *b, enum owl_keyword_id keyword)
     for (const struct owl_anchor *a = r->anchors; a && keyword == OWL_KW_RECURSIVE_REF; a = a->next)
         if (a->name.n == 0 && a->node == target.node)
             name = a->name;
-    struct owl_op *op = owl_building__op(b, name.p ? OWL_OP_DYNAMIC_REF : OWL_OP_REF, keyword,
-                                         OWL_KIND_ANY);
-    struct owl_dependency *d = name.p ? owl_arena_zalloc(b->c->a, sizeof *d) : NULL;
-    if (!op || (name.p && !d))
-        return owl_compiler__no_memory(b->c);
+    struct owl_op *op = &u->ops[i];
+    op->n = 1;
     if (!name.p) {
         op->u.units = to;
-        op->n = 1;
         return 0;
     }
+    struct owl_dependency *d = owl_arena_zalloc(c->a, sizeof *d);
+    if (!d)
+        return owl_compiler__no_memory(c);
     *d = (struct owl_dependency){.name = name, .unit = *to};
+    op->code = OWL_OP_DYNAMIC_REF;
     op->u.dependencies = d;
-    b->c->dynamic = true;
+    c->dynamic = true;
     return 0;
+}
+
+static int reference(struct owl_building *b, enum owl_keyword_id keyword)
+{
+    if (keyword == OWL_KW_RECURSIVE_REF && !is_string(b, b->at[keyword], "#"))
+        return fail(b, keyword, "must be \"#\"");
+    if (!owl_building__op(b, OWL_OP_REF, keyword, OWL_KIND_ANY))
+        return owl_compiler__no_memory(b->c);
+    return lead(b->c, b->unit, b->unit->n - 1, keyword);
 }
 
 static int references(struct owl_building *b)
@@ -464,6 +485,8 @@ static void pass_over(struct owl_unit *u)
     enum { HOPS = 16 };
     if (u->n != 1 || u->ops[0].code != OWL_OP_REF)
         return;
+    if (u->ops[0].n == 0) /* waits */
+        return;
     const struct owl_unit *to = u->ops[0].u.units[0], *end = to->same;
     for (int i = 0; i < HOPS && end && end != u; i++)
         end = end->same;
@@ -503,6 +526,30 @@ static int queue_anchors(struct owl_compiler *c)
     return rc;
 }
 
+/* All that can be built is: tries once more what waits. If nothing has come of it, it is an error. */
+static int lead_waiting(struct owl_compiler *c)
+{
+    struct owl_waiting *list = c->waiting;
+    bool progress = false;
+    int rc = 0;
+    c->waiting = NULL;
+    c->waiting_end = &c->waiting;
+    c->again = true;
+    for (struct owl_waiting *w = list; w && rc == 0; w = w->next) {
+        rc = lead(c, w->unit, w->op, w->keyword);
+        if (rc == 0 && w->unit->ops[w->op].n > 0) {
+            pass_over(w->unit);
+            progress = true;
+        }
+    }
+    if (rc == 0 && !progress) {
+        c->final = true;
+        rc = lead(c, list->unit, list->op, list->keyword);
+    }
+    c->again = false;
+    return rc;
+}
+
 static int build_all(struct owl_compiler *c, owl_str text)
 {
     owl_str uri = {"", 0};
@@ -515,12 +562,12 @@ static int build_all(struct owl_compiler *c, owl_str text)
     int rc = owl_compiler__load(c, uri, text, &d);
     if (rc == 0)
         rc = owl_compiler__unit(c, d, 0, &c->s->root);
-    while (rc == 0 && c->first) {
+    while (rc == 0 && (c->first || c->waiting)) {
         struct owl_unit *u = c->first;
-        c->first = u->next;
+        c->first = u ? u->next : NULL;
         if (!c->first)
             c->last = NULL;
-        rc = build(c, u);
+        rc = u ? build(c, u) : lead_waiting(c);
         if (rc == 0 && !c->first && c->dynamic)
             rc = queue_anchors(c);
     }
@@ -547,6 +594,7 @@ int owl_schema_compile(owl_str text, const struct owl_schema_options *options,
     s->max_depth = o.max_depth ? o.max_depth : DEPTH_DEFAULT;
     s->max_match = o.max_match ? o.max_match : MATCH_DEFAULT;
     struct owl_compiler c = {.a = a, .s = s, .options = &o, .work = s->max_work, .reterr = reterr};
+    c.waiting_end = &c.waiting;
     rc = build_all(&c, text);
     if (rc) {
         owl_arena_free(a);

@@ -71,8 +71,11 @@ int owl_compiler__fail(struct owl_compiler *c, const struct owl_doc *d, uint32_t
     va_start(args, fmt);
     OWL_IGNORE(vsnprintf(text, sizeof text, fmt, args) < 0); /* what fits is told */
     va_end(args);
-    int n = b.n < 120 ? (int)b.n : 120;
-    int rc = owl_fail(c->reterr, OWL_EINVAL, "schema #%.*s: %s", n, b.p ? b.p : "", text);
+    /* The document that is compiled was the first; of another one the URI is told. */
+    owl_str uri = d->next ? d->uri : (owl_str){"", 0};
+    int n = b.n < 120 ? (int)b.n : 120, m = uri.n < 100 ? (int)uri.n : 100;
+    int rc = owl_fail(c->reterr, OWL_EINVAL, "schema %.*s#%.*s: %s", m, uri.p, n, b.p ? b.p : "",
+                      text);
     owl_buf_done(&b);
     return rc;
 }
@@ -500,7 +503,7 @@ static int find_document(struct owl_compiler *c, owl_str uri, struct owl_resourc
         if (owl_str_eq(d->uri, uri))
             *ret = d->resource_of[0];
     }
-    if (*ret)
+    if (*ret || c->again)
         return 0;
     owl_str text = owl_schema__document(c->options->registry, uri);
     if (!text.p)
@@ -531,8 +534,11 @@ static int adopt(struct owl_compiler *c, struct owl_doc *d, uint32_t node)
     return look_through(c, d, node);
 }
 
-static int dangling(struct owl_compiler *c, owl_str uri)
+static int dangling(struct owl_compiler *c, owl_str uri, struct owl_target *ret)
 {
+    *ret = (struct owl_target){0};
+    if (!c->final)
+        return 0;
     return owl_fail(c->reterr, OWL_ENOTFOUND,
                     "the reference \"%.*s\" leads nowhere: it is not in the document, not "
                     "registered, and nothing is fetched",
@@ -573,7 +579,7 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
     if (rc)
         return rc;
     if (!r)
-        return dangling(c, uri);
+        return dangling(c, uri, ret);
     *ret = (struct owl_target){r->doc, r->node, NULL};
     if (fragment.n == 0)
         return 0;
@@ -589,7 +595,7 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
         if (rc)
             return rc;
         if (node == UINT32_MAX)
-            return dangling(c, uri);
+            return dangling(c, uri, ret);
         ret->node = node;
         return adopt(c, r->doc, node);
     }
@@ -602,5 +608,5 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
                 break;
         }
     }
-    return ret->anchor ? spend(c, steps) : dangling(c, uri);
+    return ret->anchor ? spend(c, steps) : dangling(c, uri, ret);
 }

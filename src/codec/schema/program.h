@@ -304,12 +304,23 @@ owl_str owl_schema__builtin(owl_str uri);
 
 /* ---- compiling -------------------------------------------------------------------------- */
 
+/* A reference that leads nowhere yet: it may lead into a document that another one loads. */
+struct owl_waiting {
+    struct owl_unit *unit;
+    uint32_t op; /* which of its operations */
+    enum owl_keyword_id keyword;
+    struct owl_waiting *next;
+};
+
 struct owl_compiler {
     struct owl_arena *a;
     struct owl_schema *s;
     const struct owl_schema_options *options;
     struct owl_unit *first, *last; /* the queue */
     bool dynamic;                  /* a dynamic reference was met */
+    struct owl_waiting *waiting, **waiting_end;
+    bool again; /* what waits is tried again: what could not be loaded is not asked for again */
+    bool final; /* nothing more will be loaded */
     uint64_t work;                 /* steps that are left */
     owl_error *reterr;
 };
@@ -324,7 +335,8 @@ OWL_NODISCARD int owl_compiler__regex(struct owl_compiler *c, const struct owl_d
                                       uint32_t node, owl_str pattern, const struct owl_regex **ret);
 OWL_NODISCARD int owl_compiler__load(struct owl_compiler *c, owl_str uri, owl_str text,
                                      struct owl_doc **ret);
-/* Where a reference of @p from leads: its document, node and, if it names one, anchor. */
+/* Where a reference of @p from leads: its document, node and, if it names one, anchor. Without a
+ * document it leads nowhere yet; when nothing more will be loaded that is an error. */
 struct owl_target {
     struct owl_doc *doc;
     uint32_t node;

@@ -180,6 +180,73 @@ TEST(a_registry_asks_for_what_it_lacks, "")
     owl_schema_registry_free(r);
 }
 
+static void load_other(void *data, owl_str uri)
+{
+    static const char *const documents[][2] = {
+        {"https://x.y/a", "{\"$id\":\"https://other/a\",\"type\":\"string\",\"x\":"
+                          "{\"$anchor\":\"x\",\"maxLength\":1}}"},
+        {"https://x.y/bad", "{\"properties\":{\"p\":{\"type\":\"foo\"}}}"},
+        {"https://x.y/odd", "{\"$schema\":\"https://x.y/unknown\"}"},
+    };
+    struct owl_schema_registry *r = data;
+    for (size_t i = 0; i < OWL_COUNT(documents); i++) {
+        owl_error err = {0};
+        if (owl_str_is(uri, documents[i][0]))
+            assert_int_equal(owl_schema_registry_add(r, uri, owl_str_of(documents[i][1]), &err), 0);
+    }
+}
+
+/* Which reference loads a document, and which only leads into it, does not matter. */
+TEST(references_may_stand_in_any_order, "")
+{
+    static const char *const schemas[] = {
+        "{\"allOf\":[{\"$ref\":\"https://x.y/a\"},{\"$ref\":\"https://other/a\"}]}",
+        "{\"allOf\":[{\"$ref\":\"https://other/a\"},{\"$ref\":\"https://x.y/a\"}]}",
+        "{\"allOf\":[{\"$ref\":\"https://other/a#x\"},{\"$ref\":\"https://x.y/a#/x\"}]}",
+    };
+    for (size_t i = 0; i < OWL_COUNT(schemas); i++) {
+        struct owl_schema_registry *r = owl_schema_registry_new();
+        assert_non_null(r);
+        owl_schema_registry_on_missing(r, load_other, r);
+        struct owl_schema_options o = {.registry = r};
+        struct owl_schema *s = NULL;
+        owl_error err = {0};
+        if (owl_schema_compile(owl_str_of(schemas[i]), &o, &s, &err))
+            fail_msg("%s: %s", schemas[i], err.message);
+        bool ok = false;
+        assert_int_equal(owl_schema_validate(s, OWL_STR("\"a\""), &ok, &err), 0);
+        assert_true(ok);
+        assert_int_equal(
+            owl_schema_validate(s, i < 2 ? OWL_STR("1") : OWL_STR("\"aa\""), &ok, &err), 0);
+        assert_false(ok);
+        owl_schema_free(s);
+        owl_schema_registry_free(r);
+    }
+}
+
+TEST(faults_of_other_documents_are_told_with_their_uri, "")
+{
+    static const char *const cases[][2] = {
+        {"{\"$ref\":\"https://x.y/bad\"}", "schema https://x.y/bad#/properties/p/type: type must"},
+        {"{\"type\":1}", "schema #/type: type must"},
+        {"{\"$ref\":\"https://x.y/odd\"}", "unknown dialect \"https://x.y/unknown\""},
+        {"{\"items\":{\"$ref\":\"https://x.y/no\"},\"contains\":{\"$ref\":\"#no\"}}",
+         "\"https://x.y/no\" leads nowhere"},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_schema_registry *r = owl_schema_registry_new();
+        assert_non_null(r);
+        owl_schema_registry_on_missing(r, load_other, r);
+        struct owl_schema_options o = {.registry = r};
+        struct owl_schema *s = NULL;
+        owl_error err = {0};
+        assert_true(owl_schema_compile(owl_str_of(cases[i][0]), &o, &s, &err) < 0);
+        if (!strstr(err.message, cases[i][1]))
+            fail_msg("%s: %s", cases[i][0], err.message);
+        owl_schema_registry_free(r);
+    }
+}
+
 TEST(lengths_are_counted_in_characters, "")
 {
     static const struct {
