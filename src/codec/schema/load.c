@@ -545,17 +545,19 @@ static int dangling(struct owl_compiler *c, owl_str uri, struct owl_target *ret)
                     (int)(uri.n < 130 ? uri.n : 130), uri.p);
 }
 
-/* What is no escape stays as it is. */
+/* {NULL,0}: a "%" begins no escape. */
 static owl_str percent_decoded(owl_str s, char *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && s.n - i > 2 ? owl_hex_digit(s.p[i + 1]) : -1;
-        int low = high >= 0 ? owl_hex_digit(s.p[i + 2]) : -1;
-        if (low < 0) {
+        if (s.p[i] != '%') {
             out[n++] = s.p[i];
             continue;
         }
+        int high = s.n - i > 2 ? owl_hex_digit(s.p[i + 1]) : -1;
+        int low = high >= 0 ? owl_hex_digit(s.p[i + 2]) : -1;
+        if (low < 0)
+            return (owl_str){NULL, 0};
         out[n++] = (char)(high << 4 | low);
         i += 2;
     }
@@ -587,6 +589,8 @@ int owl_compiler__resolve(struct owl_compiler *c, const struct owl_resource *fro
     if (!decoded)
         return owl_compiler__no_memory(c);
     fragment = percent_decoded(fragment, decoded);
+    if (!fragment.p)
+        return owl_compiler__fail(c, d, ref, "the reference has a %% that begins no escape");
     if (fragment.n > 0 && fragment.p[0] == '/') {
         /* The pointer counts from the resource, which may stand within its document. */
         uint64_t steps = 0;
