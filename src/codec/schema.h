@@ -2,7 +2,8 @@
  * Layer: codec. Threads: a compiled schema is immutable and may be used by any number of threads;
  * a registry belongs to one thread while it is filled, and is only read afterwards.
  *
- * Dialects: 2020-12 (the default), 2019-09 and draft-07 (also for draft-06), chosen by "$schema".
+ * Dialects: 2020-12 (the default), 2019-09 and draft-07, chosen by "$schema"; draft-06 is read as
+ * draft-07 without "if".
  * Nothing is ever fetched: a reference leads into the document, to a registered document or to one
  * of the metaschemas, which are built in; any other is an error that names it.
  *

@@ -22,7 +22,7 @@ enum { ANY = D20 | D19 | D07 };
 
 const struct owl_keyword owl_keywords[OWL_KW__N] = {
 #define X(id, name, drafts, vocabulary, schemas) \
-    {name, drafts, OWL_VOC_##vocabulary, OWL_SUB_##schemas},
+    {name, drafts, OWL_SUB_##schemas, OWL_VOC_##vocabulary},
     OWL_KEYWORDS(X)
 #undef X
 };
@@ -108,21 +108,24 @@ int owl_compiler__regex(struct owl_compiler *c, const struct owl_doc *d, uint32_
 
 /* ---- dialects ------------------------------------------------------------------------------- */
 
+/* Nobody fetches these, so whether they begin with http or https does not matter. */
 static bool well_known(owl_str uri, struct owl_dialect *ret)
 {
     static const struct {
-        const char *uri;
-        enum owl_schema_draft draft;
+        const char *path;
+        struct owl_dialect dialect;
     } known[] = {
-        {"https://json-schema.org/draft/2020-12/schema", OWL_SCHEMA_2020_12},
-        {"https://json-schema.org/draft/2019-09/schema", OWL_SCHEMA_2019_09},
-        {"http://json-schema.org/draft-07/schema", OWL_SCHEMA_DRAFT_07},
-        {"https://json-schema.org/draft-07/schema", OWL_SCHEMA_DRAFT_07},
-        {"http://json-schema.org/draft-06/schema", OWL_SCHEMA_DRAFT_07},
+        {"draft/2020-12/schema", {OWL_SCHEMA_2020_12, OWL_VOC_ALL}},
+        {"draft/2019-09/schema", {OWL_SCHEMA_2019_09, OWL_VOC_ALL}},
+        {"draft-07/schema", {OWL_SCHEMA_DRAFT_07, OWL_VOC_ALL}},
+        {"draft-06/schema", {OWL_SCHEMA_DRAFT_07, OWL_VOC_ALL & ~OWL_VOC_CONDITION}},
     };
-    for (size_t i = 0; i < OWL_COUNT(known); i++) {
-        if (owl_str_is(uri, known[i].uri)) {
-            *ret = (struct owl_dialect){known[i].draft, OWL_VOC_ALL};
+    static const char *const hosts[] = {"https://json-schema.org/", "http://json-schema.org/"};
+    for (size_t i = 0; i < OWL_COUNT(known) * OWL_COUNT(hosts); i++) {
+        owl_str host = owl_str_of(hosts[i % 2]);
+        if (uri.n > host.n && memcmp(uri.p, host.p, host.n) == 0 &&
+            owl_str_is((owl_str){uri.p + host.n, uri.n - host.n}, known[i / 2].path)) {
+            *ret = known[i / 2].dialect;
             return true;
         }
     }
@@ -137,7 +140,7 @@ static unsigned vocabulary_of(owl_str uri)
         unsigned bits;
     } known[] = {
         {"core", OWL_VOC_CORE},
-        {"applicator", OWL_VOC_APPLICATOR},
+        {"applicator", OWL_VOC_APPLICATOR | OWL_VOC_CONDITION},
         {"validation", OWL_VOC_VALIDATION},
         {"unevaluated", OWL_VOC_UNEVALUATED},
         {"format-annotation", OWL_VOC_FORMAT},

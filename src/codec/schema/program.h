@@ -43,13 +43,13 @@
     X(DEPENDENT_SCHEMAS, "dependentSchemas", D19 | D20, APPLICATOR, MAP) \
     X(DEPRECATED, "deprecated", D19 | D20, META_DATA, NONE) \
     X(DESCRIPTION, "description", ANY, META_DATA, NONE) \
-    X(ELSE, "else", ANY, APPLICATOR, ONE) \
+    X(ELSE, "else", ANY, CONDITION, ONE) \
     X(ENUM, "enum", ANY, VALIDATION, NONE) \
     X(EXAMPLES, "examples", ANY, META_DATA, NONE) \
     X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", ANY, VALIDATION, NONE) \
     X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", ANY, VALIDATION, NONE) \
     X(FORMAT, "format", ANY, FORMAT, NONE) \
-    X(IF, "if", ANY, APPLICATOR, ONE) \
+    X(IF, "if", ANY, CONDITION, ONE) \
     X(ITEMS, "items", ANY, APPLICATOR, LIST) \
     X(MAX_CONTAINS, "maxContains", D19 | D20, VALIDATION, NONE) \
     X(MAX_ITEMS, "maxItems", ANY, VALIDATION, NONE) \
@@ -71,7 +71,7 @@
     X(PROPERTY_NAMES, "propertyNames", ANY, APPLICATOR, ONE) \
     X(READ_ONLY, "readOnly", ANY, META_DATA, NONE) \
     X(REQUIRED, "required", ANY, VALIDATION, NONE) \
-    X(THEN, "then", ANY, APPLICATOR, ONE) \
+    X(THEN, "then", ANY, CONDITION, ONE) \
     X(TITLE, "title", ANY, META_DATA, NONE) \
     X(TYPE, "type", ANY, VALIDATION, NONE) \
     X(UNEVALUATED_ITEMS, "unevaluatedItems", D19 | D20, UNEVALUATED, ONE) \
@@ -96,7 +96,8 @@ enum {
     OWL_VOC_FORMAT_ASSERTED = 32,
     OWL_VOC_CONTENT = 64,
     OWL_VOC_META_DATA = 128,
-    OWL_VOC_ALL = 31 | OWL_VOC_CONTENT | OWL_VOC_META_DATA
+    OWL_VOC_CONDITION = 256, /* goes with the applicators, but draft-06 is without */
+    OWL_VOC_ALL = 31 | OWL_VOC_CONTENT | OWL_VOC_META_DATA | OWL_VOC_CONDITION
 };
 
 struct owl_dialect {
@@ -106,7 +107,8 @@ struct owl_dialect {
 
 struct owl_keyword {
     const char *name;
-    uint8_t drafts, vocabulary, schemas;
+    uint8_t drafts, schemas;
+    uint16_t vocabulary;
 };
 extern const struct owl_keyword owl_keywords[OWL_KW__N];
 /* The keyword of a key in a dialect, or -1. */

@@ -292,6 +292,29 @@ TEST(a_schema_of_content_is_a_schema, "")
     assert_true(valid("{\"contentSchema\":false}", "\"1\""));
 }
 
+TEST(dialects_are_known_by_either_scheme, "")
+{
+    static const struct {
+        const char *schema;
+        bool valid;
+    } cases[] = {
+        {"{\"$schema\":\"http://json-schema.org/draft-06/schema#\",\"if\":true,\"then\":false}",
+         true},
+        {"{\"$schema\":\"http://json-schema.org/draft-06/schema#\",\"if\":1}", true},
+        {"{\"$schema\":\"http://json-schema.org/draft-06/schema#\",\"type\":\"string\"}", false},
+        {"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"if\":true,\"then\":false}",
+         false},
+        {"{\"$schema\":\"https://json-schema.org/draft-07/schema\",\"prefixItems\":1}", true},
+        {"{\"$schema\":\"http://json-schema.org/draft/2020-12/schema\",\"if\":true,\"then\":false}",
+         false},
+        {"{\"$schema\":\"http://json-schema.org/draft/2019-09/schema#\",\"prefixItems\":1}", true},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        if (valid(cases[i].schema, "1") != cases[i].valid)
+            fail_msg("%s", cases[i].schema);
+    }
+}
+
 TEST(names_that_look_alike_are_told_apart, "")
 {
     enum { N = 60 };
