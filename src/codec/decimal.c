@@ -16,14 +16,17 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int64_t exponent_of(const char *p, const char *end)
+/* Of what stands behind the "e"; beyond ±EXPONENT_MAX it is that. */
+static int64_t exponent_of(owl_str s, bool *ret_beyond)
 {
+    const char *p = s.p, *end = s.p + s.n;
     bool negative = *p == '-';
     if (*p == '-' || *p == '+')
         p++;
     int64_t e = 0;
-    for (; p < end && e < EXPONENT_MAX; p++)
+    for (; p < end && e <= EXPONENT_MAX; p++)
         e = e * 10 + (*p - '0');
+    *ret_beyond = e > EXPONENT_MAX;
     if (e > EXPONENT_MAX)
         e = EXPONENT_MAX;
     return negative ? -e : e;
@@ -41,7 +44,11 @@ struct owl_decimal owl_decimal_of(owl_str proved_number)
     }
     if (!point)
         point = tail;
-    int64_t exponent = tail < end ? exponent_of(tail + 1, end) : 0;
+    int64_t exponent = 0;
+    if (tail < end) {
+        d.exponent = (owl_str){tail + 1, (size_t)(end - tail - 1)};
+        exponent = exponent_of(d.exponent, &d.beyond);
+    }
     d.p = s.p + d.negative;
     d.end = tail;
     while (d.p < d.end && (*d.p == '0' || *d.p == '.'))
@@ -64,11 +71,49 @@ static char next_digit(const char **p)
     return *(*p)++;
 }
 
+/* The digits of an exponent without zeros in front. */
+static owl_str exponent_digits(owl_str s, bool *ret_negative)
+{
+    *ret_negative = s.n > 0 && s.p[0] == '-';
+    while (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+' || s.p[0] == '0'))
+        s = (owl_str){s.p + 1, s.n - 1};
+    return s;
+}
+
+/* The difference of two exponents, of which at least one is beyond ±EXPONENT_MAX, exactly unless it
+ * is greater than any number has digits. */
+static int64_t exponent_difference(owl_str a, owl_str b)
+{
+    static const int64_t FAR = INT64_C(1000000000000000);
+    bool negative, other;
+    a = exponent_digits(a, &negative);
+    b = exponent_digits(b, &other);
+    if (negative != other)
+        return negative ? -FAR : FAR;
+    size_t n = a.n > b.n ? a.n : b.n;
+    int64_t v = 0;
+    for (size_t i = n; i > 0 && v < FAR && v > -FAR; i--)
+        v = v * 10 + (i <= a.n ? a.p[a.n - i] - '0' : 0) - (i <= b.n ? b.p[b.n - i] - '0' : 0);
+    return negative ? -v : v;
+}
+
+/* The difference of a->top and b->top; those are at most a few bytes off the exponent. */
+static int64_t top_difference(const struct owl_decimal *a, const struct owl_decimal *b)
+{
+    if (OWL_LIKELY(!a->beyond && !b->beyond))
+        return a->top - b->top;
+    bool beyond;
+    int64_t x = a->exponent.n > 0 ? a->top - exponent_of(a->exponent, &beyond) : a->top;
+    int64_t y = b->exponent.n > 0 ? b->top - exponent_of(b->exponent, &beyond) : b->top;
+    return exponent_difference(a->exponent, b->exponent) + x - y;
+}
+
 /* Compares what is not zero, signs aside. */
 static int cmp_size(const struct owl_decimal *a, const struct owl_decimal *b)
 {
-    if (a->top != b->top)
-        return a->top < b->top ? -1 : 1;
+    int64_t higher = top_difference(a, b);
+    if (higher != 0)
+        return higher < 0 ? -1 : 1;
     const char *p = a->p, *q = b->p;
     uint32_t n = a->digits < b->digits ? a->digits : b->digits;
     for (uint32_t i = 0; i < n; i++) {
@@ -121,7 +166,11 @@ uint64_t owl_decimal_hash(const struct owl_decimal *d)
      * only, many would have to be compared one by one. */
     enum { PIECE = 64 };
     char bytes[PIECE + sizeof(uint64_t)];
-    uint64_t hash = (uint64_t)d->top * 2 + d->negative;
+    /* Near the greatest exponents the top is not exact: there it tells nothing. */
+    int64_t top = d->top, most = EXPONENT_MAX - UINT32_MAX;
+    if (top > most || top < -most)
+        top = top < 0 ? -most : most;
+    uint64_t hash = (uint64_t)top * 2 + d->negative;
     const char *p = d->p;
     uint32_t i = 0;
     do {
@@ -155,9 +204,10 @@ bool owl_decimal_is_multiple(const struct owl_decimal *d, const struct owl_decim
     if (d->p == d->end)
         return true;
     /* d = a × 10^x and divisor = b × 10^y, where 10 divides neither a nor b. If x < y, then
-     * a = k × b × 10^(y - x) would be divided by 10. */
-    int64_t x = d->top - (int64_t)d->digits, y = divisor->top - (int64_t)divisor->digits;
-    if (x < y)
+     * a = k × b × 10^(y - x) would be divided by 10. If x - y is so great that it is not exact, any
+     * that is great does: 10^60 already has all factors 2 and 5 that b can have. */
+    int64_t up = top_difference(d, divisor) - (int64_t)d->digits + (int64_t)divisor->digits;
+    if (up < 0)
         return false;
     uint64_t b = 0, rest = 0;
     const char *p = divisor->p;
@@ -167,5 +217,5 @@ bool owl_decimal_is_multiple(const struct owl_decimal *d, const struct owl_decim
     p = d->p;
     for (uint32_t i = 0; i < d->digits; i++)
         rest = (uint64_t)(((wide)rest * 10 + (wide)(next_digit(&p) - '0')) % (wide)b);
-    return mul_mod(rest, ten_to_mod((uint64_t)(x - y), b), b) == 0;
+    return mul_mod(rest, ten_to_mod((uint64_t)up, b), b) == 0;
 }

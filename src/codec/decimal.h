@@ -2,7 +2,7 @@
  * Layer: codec. Threads: pure.
  *
  * A decimal borrows the text of a proved JSON number: nothing is rounded, however many digits it
- * has. Exponents beyond ±10^17 count as ±10^17. */
+ * has, and no exponent is too great. */
 #ifndef OWL_CODEC_DECIMAL_H
 #define OWL_CODEC_DECIMAL_H
 
@@ -11,6 +11,8 @@
 struct owl_decimal {
     const char *p, *end; /* from the first digit that is not 0 to behind the last; p == end: zero */
     int64_t top;         /* the value is 0.ddd… × 10^top */
+    owl_str exponent;    /* what stands behind the "e", if anything does */
+    bool beyond;         /* it is beyond ±10^17, for which it counts in top */
     uint32_t digits;     /* between p and end, a decimal point not counted */
     bool negative;       /* never for zero */
 };

@@ -351,6 +351,9 @@ TEST(names_that_look_alike_are_told_apart, "")
 
 TEST(numbers_are_exact, "")
 {
+    assert_false(valid("{\"const\":1e4611686018427387904}", "1e4611686018427387905"));
+    assert_true(valid("{\"const\":1e4611686018427387904}", "10e4611686018427387903"));
+    assert_true(valid("{\"uniqueItems\":true}", "[1e4611686018427387904,1e4611686018427387905]"));
     assert_false(valid("{\"maximum\":9007199254740992}", "9007199254740993"));
     assert_true(valid("{\"const\":1.0}", "10e-1"));
     assert_false(valid("{\"const\":0.1}", "0.10000000000000000001"));
