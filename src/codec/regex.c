@@ -41,6 +41,8 @@ struct translation {
     struct owl_buf out;
     bool in_class;
     bool quantifiable; /* the atom before may be repeated */
+    bool brief;        /* what is long and often there is called like a function */
+    unsigned groups;   /* that capture; brief: how many there are altogether */
     const char *fault;
 };
 
@@ -219,6 +221,16 @@ static bool named_reference(struct translation *t)
     return true;
 }
 
+static void spaces(struct translation *t, bool yes)
+{
+    if (t->in_class)
+        owl_buf_putz(&t->out, yes ? SPACES : NOT_SPACES);
+    else if (t->brief)
+        owl_buf_printf(&t->out, "(?%u)", t->groups + (yes ? 1 : 2));
+    else
+        owl_buf_putz(&t->out, yes ? "[" SPACES "]" : "[^" SPACES "]");
+}
+
 static bool escape(struct translation *t)
 {
     if (++t->p == t->end)
@@ -233,8 +245,8 @@ static bool escape(struct translation *t)
         owl_buf_putc(&t->out, '\\');
         owl_buf_putc(&t->out, c);
         return true;
-    case 's': owl_buf_putz(&t->out, t->in_class ? SPACES : "[" SPACES "]"); return true;
-    case 'S': owl_buf_putz(&t->out, t->in_class ? NOT_SPACES : "[" NOT_SPACES "]"); return true;
+    case 's':
+    case 'S': spaces(t, c == 's'); return true;
     case 'p':
     case 'P': return property(t, c);
     case 'b':
@@ -272,6 +284,7 @@ static bool group(struct translation *t)
         if (rest.n >= 2 && rest.p[1] == '*')
             return fault(t, "nothing to repeat");
         owl_buf_putc(&t->out, *t->p++);
+        t->groups += !t->brief;
         return true;
     }
     for (size_t i = 0; i < OWL_COUNT(kinds); i++) {
@@ -286,6 +299,7 @@ static bool group(struct translation *t)
         return fault(t, "unknown kind of group");
     owl_buf_putz(&t->out, "(?<");
     t->p += 3;
+    t->groups += !t->brief;
     return true;
 }
 
@@ -349,6 +363,12 @@ static bool outside(struct translation *t)
     switch (*t->p) {
     case '\\': return escape(t);
     case '[':
+        if (t->brief && t->end - t->p >= 5 && memcmp(t->p, "[^\\s]", 5) == 0) {
+            spaces(t, false);
+            t->p += 5;
+            t->quantifiable = true;
+            return true;
+        }
         t->in_class = true;
         literal(t);
         if (t->p < t->end && *t->p == '^')
@@ -381,6 +401,8 @@ static bool translate(struct translation *t)
     bool ok = true;
     while (ok && t->p < t->end)
         ok = t->in_class ? in_class(t) : outside(t);
+    if (ok && t->brief) /* behind all groups, so that those keep their numbers */
+        owl_buf_putz(&t->out, "(?(DEFINE)([" SPACES "])([^" SPACES "]))");
     return ok;
 }
 
@@ -426,8 +448,12 @@ static int compile(owl_str text, pcre2_code **ret, owl_error *reterr)
     }
     char message[160] = "";
     pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof message);
-    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE)
-        return owl_fail(reterr, OWL_ELIMIT, "%s", message);
+    if (code == PCRE2_ERROR_PATTERN_TOO_LARGE || code == PCRE2_ERROR_QUANTIFIER_TOO_BIG)
+        return owl_fail(reterr, OWL_ELIMIT,
+                        code == PCRE2_ERROR_PATTERN_TOO_LARGE
+                            ? "the pattern is too large: compiled, with its counted groups written "
+                              "out as often as they may be there, it takes more than 64 KiB"
+                            : "the pattern repeats something more than 65535 times by count");
     return owl_fail(reterr, OWL_EINVAL, "not a regular expression: %s", message);
 }
 
@@ -439,6 +465,28 @@ static size_t size_of(const pcre2_code *code)
     return plain + jit;
 }
 
+/* Translates and compiles. *@p groups: how many capture; brief: how many it was. */
+static int make(owl_str pattern, bool brief, unsigned *groups, pcre2_code **ret, owl_error *reterr)
+{
+    struct translation t = {.start = pattern.p,
+                            .p = pattern.p,
+                            .end = pattern.p + pattern.n,
+                            .brief = brief,
+                            .groups = *groups};
+    owl_buf_init(&t.out, SIZE_MAX / 2);
+    int rc = 0;
+    if (!translate(&t))
+        rc = owl_fail(reterr, OWL_EINVAL, "not a regular expression: %s at byte %zu", t.fault,
+                      (size_t)(t.p - t.start));
+    else if (t.out.rc)
+        rc = owl_fail(reterr, -t.out.rc, NULL);
+    else
+        rc = compile(owl_buf_str(&t.out), ret, reterr);
+    owl_buf_done(&t.out);
+    *groups = t.groups;
+    return rc;
+}
+
 int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex **ret,
                   owl_error *reterr)
 {
@@ -447,18 +495,11 @@ int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex *
     struct owl_regex *re = owl_arena_alloc(a, sizeof *re);
     if (!re)
         return owl_fail(reterr, owl_arena_over(a) ? OWL_ELIMIT : OWL_ENOMEM, NULL);
-    struct translation t = {.start = pattern.p, .p = pattern.p, .end = pattern.p + pattern.n};
-    owl_buf_init(&t.out, SIZE_MAX / 2);
-    int rc = 0;
+    unsigned groups = 0;
     pcre2_code *code = NULL;
-    if (!translate(&t))
-        rc = owl_fail(reterr, OWL_EINVAL, "not a regular expression: %s at byte %zu", t.fault,
-                      (size_t)(t.p - t.start));
-    else if (t.out.rc)
-        rc = owl_fail(reterr, -t.out.rc, NULL);
-    else
-        rc = compile(owl_buf_str(&t.out), &code, reterr);
-    owl_buf_done(&t.out);
+    int rc = make(pattern, false, &groups, &code, reterr);
+    if (rc == -OWL_ELIMIT) /* slower to match, but shorter */
+        rc = make(pattern, true, &groups, &code, reterr);
     if (rc)
         return rc;
     if (!owl_arena_charge(a, size_of(code)) || owl_arena_cleanup(a, free_code, code)) {

@@ -133,6 +133,43 @@ TEST(groups_may_be_repeated_along_a_long_text, "")
     free(text);
 }
 
+/* PCRE2 writes counted groups out: \s must not be long, and \1 must stay what it is. */
+TEST(counted_words_fit, "")
+{
+    static const struct {
+        const char *pattern, *yes, *no;
+    } cases[] = {
+        {"^(?:\\S+\\s+){0,499}\\S+$",
+         "one two\xc2\xa0three\xef\xbb\xbf"
+         "four",
+         "one two "},
+        {"^(\\S+\\s?){1,1000}$", "one two three", " one"},
+        {"^(\\s*\\S+\\s*){1,300}$", " one\xe3\x80\x80two ", "  "},
+        {"^(a|b)(?:\\S+\\s+){0,600}\\1$", "bone two b", "bone two a"},
+        {"^(?<x>a|b)(?:[^\\s]+\\s){0,600}\\k<x>$", "bone two b", "bone  two b"},
+        {"^(?:\\S+\\s+){0,600}$|^!(?<=^\\S)$", "!", "!!"},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        if (!found(cases[i].pattern, cases[i].yes))
+            fail_msg("%s finds nothing", cases[i].pattern);
+        if (found(cases[i].pattern, cases[i].no))
+            fail_msg("%s finds something", cases[i].pattern);
+    }
+    static const char *const big[][2] = {
+        {"^(?:[a-z]{1,64}[A-Z0-9]){0,5000}$", "more than 64 KiB"},
+        {"a{70000}", "more than 65535 times"},
+    };
+    struct owl_arena *a = owl_arena_new(0);
+    for (size_t i = 0; i < OWL_COUNT(big); i++) {
+        const struct owl_regex *re = NULL;
+        owl_error err = {0};
+        assert_int_equal(owl_regex_new(a, owl_str_of(big[i][0]), &re, &err), -OWL_ELIMIT);
+        if (!strstr(err.message, big[i][1]))
+            fail_msg("%s", err.message);
+    }
+    owl_arena_free(a);
+}
+
 TEST(an_expression_counts_against_its_arena, "")
 {
     struct owl_arena *a = owl_arena_new(4096);
