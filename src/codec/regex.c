@@ -574,6 +574,7 @@ static int search_deep(const struct owl_regex *re, struct owl_matcher *m, owl_st
     size_t most = s.n < MEMORY_MOST / MEMORY_A_BYTE ? MEMORY_LEAST + s.n * MEMORY_A_BYTE
                                                     : MEMORY_MOST;
     int rc = PCRE2_ERROR_JIT_STACKLIMIT;
+    m->cost += s.n / 4;
     pcre2_jit_stack *stack = pcre2_jit_stack_create(MEMORY_LEAST, most, NULL);
     if (stack) {
         pcre2_jit_stack_assign(m->context, NULL, stack);
@@ -581,10 +582,11 @@ static int search_deep(const struct owl_regex *re, struct owl_matcher *m, owl_st
         pcre2_jit_stack_assign(m->context, NULL, NULL);
         pcre2_jit_stack_free(stack);
     }
-    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-        rc = pcre2_match(re->code, text, s.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data,
-                         m->context);
-    return rc;
+    if (rc != PCRE2_ERROR_JIT_STACKLIMIT)
+        return rc;
+    m->cost += s.n;
+    return pcre2_match(re->code, text, s.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data,
+                       m->context);
 }
 
 /* With so many steps, and some for each byte. */

@@ -492,6 +492,18 @@ def mapped_documents_are_checked():
         (there / "docs/a").write_text('{\n"type": }')
         refuses(validate(there, *MAP), "s.json: a reference cannot be followed: "
                                        "docs/a:2:9: expected a value, found '}'")
+    with mapped({"$ref": "https://x.y/a"}, a={"type": "foo"}) as there:
+        refuses(validate(there, *MAP), "s.json: schema https://x.y/a#/type: type must be null, "
+                                       "boolean, integer, number, string, array or object, or an "
+                                       "array of these")
+
+
+@test()
+def mapped_documents_may_be_referred_to_in_any_order():
+    refs = [{"$ref": "https://x.y/a"}, {"$ref": "https://x.y/other"}]
+    for branches in (refs, refs[::-1]):
+        with mapped({"allOf": branches}, a={"$id": "https://x.y/other", "type": "integer"}) as there:
+            equal(validate(there, *MAP).code, 0)
 
 
 @test(timeout=60)
