@@ -18,7 +18,7 @@ enum { PATTERN_MAX = 64 * 1024 };
 enum { FEW = 1000, STEPS_A_BYTE = 16 }; /* of backtracking: what honest patterns need */
 /* What a search may remember of where to go back to: it is little for most, and some for each byte
  * if a group is repeated all along the text. */
-enum { MEMORY_LEAST = 64 * 1024, MEMORY_A_BYTE = 64, MEMORY_MOST = 64 * 1024 * 1024 };
+enum { MEMORY_LEAST = 64 * 1024, MEMORY_A_BYTE = 256, MEMORY_MOST = 64 * 1024 * 1024 };
 
 #define SPACES \
     "\\t\\n\\x0b\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}" \
@@ -584,7 +584,7 @@ static int search_deep(const struct owl_regex *re, struct owl_matcher *m, owl_st
     }
     if (rc != PCRE2_ERROR_JIT_STACKLIMIT)
         return rc;
-    m->cost += s.n;
+    m->cost += s.n * 8;
     return pcre2_match(re->code, text, s.n, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, m->data,
                        m->context);
 }
