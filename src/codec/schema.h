@@ -72,7 +72,9 @@ struct owl_violation {
     owl_str expected; /* what the keyword asks for: JSON, cut if it is long */
     owl_str found;    /* what is there: JSON, cut if it is long */
     owl_str sentence; /* for a person or a model: what is wrong and what would do */
+    size_t subject;   /* how much of the sentence only names the value */
     size_t at;        /* byte of the text where the value begins */
+    bool of_name;     /* it is the name of the member that is wrong, not its value */
 };
 
 struct owl_explanation {

@@ -92,12 +92,6 @@ static struct words own_words(const struct judging *j, const struct owl_violatio
     return words;
 }
 
-/* Whether it is the name of a member that is wrong, not its value. */
-static bool is_of_name(const struct owl_violation *v)
-{
-    return memmem(v->schema.p, v->schema.n, "/propertyNames", 14) != NULL;
-}
-
 /* ---- keys that are none ----------------------------------------------------------------- */
 
 /* What other programs call a key of ours. */
@@ -209,7 +203,7 @@ static void wrong_amount(struct judging *j, uint32_t key, const char *how)
 static owl_str missing_name(const struct judging *j)
 {
     owl_str s = j->v->sentence;
-    const char *quote = memchr(s.p + j->v->instance.n, '"', s.n - j->v->instance.n);
+    const char *quote = memchr(s.p + j->v->subject, '"', s.n - j->v->subject);
     if (!quote || s.p[s.n - 1] != '"')
         return OWL_STR("a member");
     return (owl_str){quote + 1, (size_t)(s.p + s.n - 1 - (quote + 1))};
@@ -219,8 +213,7 @@ static owl_str missing_name(const struct judging *j)
 static void put_sentence(struct judging *j)
 {
     owl_str s = j->v->sentence;
-    size_t skip = j->v->instance.n <= s.n ? j->v->instance.n : s.n;
-    owl_buf_put(&j->b, s.p + skip, s.n - skip);
+    owl_buf_put(&j->b, s.p + j->v->subject, s.n - j->v->subject);
 }
 
 /* What the schema advises, or the one member that is missing. */
@@ -246,7 +239,8 @@ static struct owl_fault *wrong_value(struct judging *j)
     bool type = false;
     put_path(j, j->value);
     if (own.message.p) {
-        if (j->value->kind < OWL_NODE_ARRAY && !owl_config_secret(j->c, j->value)) {
+        bool shown = j->value->kind < OWL_NODE_ARRAY && !owl_config_secret(j->c, j->value);
+        if (shown && !j->v->of_name) {
             owl_buf_putz(&j->b, " is ");
             put_found(j);
         }
@@ -269,7 +263,7 @@ static struct owl_fault *wrong_value(struct judging *j)
         put_sentence(j);
     }
     /* What is wrong with a map is shown at its name, and what is wrong with a name. */
-    bool name = is_of_name(j->v) || j->value->kind == OWL_NODE_OBJECT;
+    bool name = j->v->of_name || j->value->kind == OWL_NODE_OBJECT;
     bool named = name && j->value->key.p;
     struct owl_fault *f = owl_fault_add(&j->c->faults, named ? j->value->key_at : j->value->at,
                                         "%.*s", (int)j->b.n, j->b.p);
@@ -291,11 +285,11 @@ static struct owl_fault *wrong_value(struct judging *j)
 static bool said_before(const struct judging *j)
 {
     bool summary = keyword_is(j, "anyOf") || keyword_is(j, "oneOf");
-    bool scalar = j->value->kind < OWL_NODE_ARRAY && !is_of_name(j->v); /* one fault is enough */
+    bool scalar = j->value->kind < OWL_NODE_ARRAY && !j->v->of_name; /* one fault is enough */
     owl_str message = own_words(j, j->v).message;
     for (size_t i = 0; i < j->n_told; i++) {
         owl_str other = j->told[i]->instance, own = j->v->instance;
-        if (scalar && owl_str_eq(other, own) && !is_of_name(j->told[i]))
+        if (scalar && owl_str_eq(other, own) && !j->told[i]->of_name)
             return true;
         bool within = other.n >= own.n && memcmp(other.p, own.p, own.n) == 0;
         if (!within)

@@ -120,14 +120,27 @@ static uint32_t parent_of(const struct owl_tree *t, uint32_t node)
     return parent;
 }
 
-/* The keyword whose value the schema false is, e.g. additionalProperties. */
+/* Whether a node is the name of a member: of all strings only names have a colon behind them. */
+static bool is_name(const struct owl_tree *t, uint32_t node)
+{
+    const struct owl_node *v = &t->nodes[node];
+    if (v->kind != OWL_NODE_STRING || node == 0)
+        return false;
+    const char *p = t->text + v->at + v->n + 1; /* something closes the container */
+    while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
+        p++;
+    return *p == ':';
+}
+
+/* The keyword whose value the schema false is, e.g. additionalProperties; of "properties" and the
+ * like it is a name that anybody chose. */
 static owl_str keyword_of_false(const struct owl_miss *miss)
 {
-    const struct owl_tree *t = &miss->unit->resource->doc->tree;
+    const struct owl_doc *d = miss->unit->resource->doc;
     uint32_t node = miss->unit->node;
-    uint32_t parent = node ? parent_of(t, node) : 0;
-    if (node && t->nodes[parent].kind == OWL_NODE_OBJECT)
-        return owl_tree_text(t, node - 1);
+    uint32_t parent = node ? parent_of(&d->tree, node) : 0;
+    if (node && d->tree.nodes[parent].kind == OWL_NODE_OBJECT && d->resource_of[parent])
+        return owl_tree_text(&d->tree, node - 1);
     return OWL_STR("false");
 }
 
@@ -135,8 +148,12 @@ static owl_str keyword_of(const struct owl_miss *miss)
 {
     if (miss->op->code != OWL_OP_NEVER)
         return owl_str_of(owl_keywords[miss->keyword].name);
-    static const char *const telling[] = {"additionalProperties", "unevaluatedProperties",
-                                          "additionalItems", "unevaluatedItems", "items"};
+    static const char *const telling[] = {"additionalProperties",
+                                          "unevaluatedProperties",
+                                          "additionalItems",
+                                          "unevaluatedItems",
+                                          "items",
+                                          "propertyNames"};
     owl_str keyword = keyword_of_false(miss);
     for (size_t i = 0; i < OWL_COUNT(telling); i++) {
         if (owl_str_is(keyword, telling[i]))
@@ -149,6 +166,8 @@ static owl_str keyword_of(const struct owl_miss *miss)
 
 static void put_found(struct telling *x, const struct owl_miss *miss)
 {
+    if (is_name(x->t, miss->node)) /* which the sentence begins with */
+        return;
     owl_buf_putz(&x->b, ", but is ");
     put_cut(&x->b, json_of(x->t, miss->node));
 }
@@ -166,7 +185,7 @@ static void tell_type(struct telling *x, const struct owl_miss *miss)
         owl_buf_puts(&x->b, owl_tree_text(t, e));
     }
     owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, miss->node));
-    if (x->t->nodes[miss->node].kind < OWL_NODE_ARRAY) {
+    if (x->t->nodes[miss->node].kind < OWL_NODE_ARRAY && !is_name(x->t, miss->node)) {
         owl_buf_putz(&x->b, ": ");
         put_cut(&x->b, json_of(x->t, miss->node));
     }
@@ -239,6 +258,8 @@ static void tell_never(struct telling *x, const struct owl_miss *miss)
         owl_str_is(keyword, "unevaluatedProperties")) {
         owl_buf_putz(&x->b, " is not allowed: no such property is known");
         put_allowed(x, miss);
+    } else if (is_name(x->t, miss->node)) {
+        owl_buf_putz(&x->b, " is not allowed: no name is valid here");
     } else if (owl_str_is(keyword, "false")) {
         owl_buf_putz(&x->b, " is not allowed: no value is valid here");
     } else {
@@ -297,6 +318,25 @@ static void tell(struct telling *x, const struct owl_miss *miss)
 
 /* ---- violations ----------------------------------------------------------------------------- */
 
+/* What the sentence is about. */
+static void put_subject(struct telling *x, const struct owl_miss *miss, struct owl_violation *v)
+{
+    if (v->of_name) {
+        uint32_t object = parent_of(x->t, miss->node);
+        owl_buf_putz(&x->b, "the name of the property ");
+        put_cut(&x->b, json_of(x->t, miss->node));
+        if (object != 0) {
+            owl_buf_putz(&x->b, " of ");
+            owl_tree__pointer(x->t, object, &x->b);
+        }
+    } else if (v->instance.n > 0) {
+        put_cut(&x->b, v->instance);
+    } else {
+        owl_buf_putz(&x->b, "the value");
+    }
+    v->subject = x->b.n;
+}
+
 static void violation(struct telling *x, const struct owl_miss *miss, struct owl_violation *v)
 {
     const struct owl_doc *d = miss->unit->resource->doc;
@@ -310,10 +350,8 @@ static void violation(struct telling *x, const struct owl_miss *miss, struct owl
     v->expected = copied(x, json_of(&d->tree, miss->at));
     v->found = copied(x, json_of(x->t, miss->node));
     v->at = (size_t)(json_of(x->t, miss->node).p - x->t->text);
-    if (v->instance.n > 0)
-        put_cut(&x->b, v->instance);
-    else
-        owl_buf_putz(&x->b, "the value");
+    v->of_name = is_name(x->t, miss->node);
+    put_subject(x, miss, v);
     tell(x, miss);
     v->sentence = take(x);
 }

@@ -438,9 +438,25 @@ TEST(every_fault_is_told_in_a_sentence, "")
                 " #/not not: the value must not fit the schema of \"not\", but does\n");
     assert_told("false", "1", " # false: the value is not allowed: no value is valid here\n");
     assert_told("{\"propertyNames\":{\"maxLength\":1}}", "{\"ab\":1}",
-                "/ab #/propertyNames/maxLength maxLength: /ab must have at most 1 characters, but "
-                "is \"ab\"\n");
+                "/ab #/propertyNames/maxLength maxLength: the name of the property \"ab\" must "
+                "have at most 1 characters\n");
     assert_told("{}", "1", "");
+}
+
+TEST(what_is_wrong_with_a_name_is_not_told_of_the_value, "")
+{
+    assert_told("{\"propertyNames\":{\"enum\":[\"a\",\"b\"]}}", "{\"c\" : \"a\", \"b\":5}",
+                "/c #/propertyNames/enum enum: the name of the property \"c\" must be one of "
+                "[\"a\",\"b\"]\n");
+    assert_told("{\"properties\":{\"x\":{\"items\":{\"propertyNames\":false}}}}",
+                "{\"x\":[{\"c\":\"d\"}]}",
+                "/x/0/c #/properties/x/items/propertyNames propertyNames: the name of the property "
+                "\"c\" of /x/0 is not allowed: no name is valid here\n");
+    assert_told("{\"propertyNames\":{\"type\":\"null\"}}", "{\"c\":null}",
+                "/c #/propertyNames/type type: the name of the property \"c\" must be of type "
+                "null, but is a string\n");
+    assert_told("{\"properties\":{\"items\":false}}", "{\"items\":\"x\"}",
+                "/items #/properties/items false: /items is not allowed: no value is valid here\n");
 }
 
 TEST(of_alternatives_the_nearest_is_told, "")

@@ -179,6 +179,17 @@ TEST(the_value_of_a_variable_is_named_with_it, "")
     box_close(&b);
 }
 
+TEST(a_name_that_is_wrong_is_told_beside_its_value, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.yaml", "mcp_server:\n  servers:\n    'a:b': 3\n");
+    assert_errors(&b, 2);
+    assert_says(&b, "a.yaml:3:5: error: `servers.a:b`: a server's name has 1 to 64 characters");
+    assert_says(&b, "a.yaml:3:12: error: `servers.a:b` must be a map, but is 3");
+    box_close(&b);
+}
+
 TEST(faults_beyond_those_told_are_counted, "")
 {
     struct box b;
