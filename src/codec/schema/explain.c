@@ -212,8 +212,10 @@ static void tell_size(struct telling *x, const struct owl_miss *miss)
 {
     bool most = miss->keyword == OWL_KW_MAX_LENGTH || miss->keyword == OWL_KW_MAX_ITEMS ||
                 miss->keyword == OWL_KW_MAX_PROPERTIES;
-    const char *what = miss->op->code == OWL_OP_LENGTH    ? "characters"
-                       : miss->op->kinds & OWL_KIND_ARRAY ? "items"
+    bool one = miss->op->u.limit == 1;
+    const char *what = miss->op->code == OWL_OP_LENGTH    ? one ? "character" : "characters"
+                       : miss->op->kinds & OWL_KIND_ARRAY ? one ? "item" : "items"
+                       : one                              ? "property"
                                                           : "properties";
     owl_buf_printf(&x->b, " must have at %s %llu %s", most ? "most" : "least",
                    (unsigned long long)miss->op->u.limit, what);
@@ -282,12 +284,11 @@ static void tell_combined(struct telling *x, const struct owl_miss *miss)
 static void tell_contains(struct telling *x, const struct owl_miss *miss)
 {
     const struct owl_contains *c = miss->op->u.contains;
-    if (miss->extra < c->min)
-        owl_buf_printf(&x->b, " must have at least %llu items that fit \"contains\", but has %u",
-                       (unsigned long long)c->min, miss->extra);
-    else
-        owl_buf_printf(&x->b, " must have at most %llu items that fit \"contains\", but has %u",
-                       (unsigned long long)c->max, miss->extra);
+    bool few = miss->extra < c->min;
+    uint64_t limit = few ? c->min : c->max;
+    owl_buf_printf(&x->b, " must have at %s %llu %s \"contains\", but has %u",
+                   few ? "least" : "most", (unsigned long long)limit,
+                   limit == 1 ? "item that fits" : "items that fit", miss->extra);
 }
 
 static void tell(struct telling *x, const struct owl_miss *miss)
@@ -317,6 +318,22 @@ static void tell(struct telling *x, const struct owl_miss *miss)
 }
 
 /* ---- violations ----------------------------------------------------------------------------- */
+
+/* Of "contains" the keyword beside it that sets the limit, if one does. */
+static struct owl_miss narrowed(struct owl_miss miss)
+{
+    if (miss.op->code != OWL_OP_CONTAINS)
+        return miss;
+    const struct owl_resource *r = miss.unit->resource;
+    const struct owl_tree *t = &r->doc->tree;
+    int keyword = miss.extra < miss.op->u.contains->min ? OWL_KW_MIN_CONTAINS : OWL_KW_MAX_CONTAINS;
+    uint32_t at = owl_tree_get(t, miss.unit->node, owl_str_of(owl_keywords[keyword].name));
+    if (at && owl_keyword__find(t, at - 1, r->dialect) == keyword) {
+        miss.keyword = (uint8_t)keyword;
+        miss.at = at;
+    }
+    return miss;
+}
 
 /* What the sentence is about. */
 static void put_subject(struct telling *x, const struct owl_miss *miss, struct owl_violation *v)
@@ -364,8 +381,10 @@ static int put_into_words(struct owl_report *r, const struct owl_tree *t, struct
     if (!list)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     owl_buf_init(&x.b, 1024 * 1024);
-    for (uint32_t i = 0; i < r->n && x.b.rc == 0; i++)
-        violation(&x, &r->misses[i], &list[i]);
+    for (uint32_t i = 0; i < r->n && x.b.rc == 0; i++) {
+        const struct owl_miss miss = narrowed(r->misses[i]);
+        violation(&x, &miss, &list[i]);
+    }
     int rc = x.b.rc;
     owl_buf_done(&x.b);
     if (rc == 0)

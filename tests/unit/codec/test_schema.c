@@ -420,15 +420,15 @@ TEST(every_fault_is_told_in_a_sentence, "")
                 " #/exclusiveMaximum exclusiveMaximum: the value must be less than 3, but is 3\n"
                 " #/multipleOf multipleOf: the value must be a multiple of 2, but is 3\n");
     assert_told("{\"maxItems\":1,\"uniqueItems\":true,\"contains\":{\"type\":\"null\"}}", "[1,1]",
-                " #/maxItems maxItems: the value must have at most 1 items, but has 2\n"
+                " #/maxItems maxItems: the value must have at most 1 item, but has 2\n"
                 " #/uniqueItems uniqueItems: the value must not have equal items, but has\n"
-                " #/contains contains: the value must have at least 1 items that fit \"contains\", "
+                " #/contains contains: the value must have at least 1 item that fits \"contains\", "
                 "but has 0\n");
-    assert_told("{\"contains\":true,\"maxContains\":1,\"prefixItems\":[true],\"items\":false}",
-                "[1,2]",
-                "/1 #/items items: /1 is one item too many\n"
-                " #/contains contains: the value must have at most 1 items that fit \"contains\", "
-                "but has 2\n");
+    assert_told(
+        "{\"contains\":true,\"maxContains\":1,\"prefixItems\":[true],\"items\":false}", "[1,2]",
+        "/1 #/items items: /1 is one item too many\n"
+        " #/maxContains maxContains: the value must have at most 1 item that fits \"contains\", "
+        "but has 2\n");
     assert_told("{\"dependentRequired\":{\"a\":[\"b\"]},\"not\":{},\"minProperties\":2}",
                 "{\"a\":1}",
                 " #/minProperties minProperties: the value must have at least 2 properties, but "
@@ -439,8 +439,26 @@ TEST(every_fault_is_told_in_a_sentence, "")
     assert_told("false", "1", " # false: the value is not allowed: no value is valid here\n");
     assert_told("{\"propertyNames\":{\"maxLength\":1}}", "{\"ab\":1}",
                 "/ab #/propertyNames/maxLength maxLength: the name of the property \"ab\" must "
-                "have at most 1 characters\n");
+                "have at most 1 character\n");
     assert_told("{}", "1", "");
+}
+
+TEST(how_many_are_contained_is_told_of_the_keyword_that_asks, "")
+{
+    assert_told("{\"contains\":{\"type\":\"string\"},\"minContains\":2}", "[\"a\",1]",
+                " #/minContains minContains: the value must have at least 2 items that fit "
+                "\"contains\", but has 1\n");
+    assert_told("{\"contains\":{\"type\":\"string\"},\"maxContains\":1}", "[\"a\",\"b\"]",
+                " #/maxContains maxContains: the value must have at most 1 item that fits "
+                "\"contains\", but has 2\n");
+    assert_told("{\"contains\":{\"type\":\"string\"},\"maxContains\":3}", "[]",
+                " #/contains contains: the value must have at least 1 item that fits "
+                "\"contains\", but has 0\n");
+    assert_told("{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"contains\":false,"
+                "\"minContains\":2}",
+                "[]",
+                " #/contains contains: the value must have at least 1 item that fits "
+                "\"contains\", but has 0\n");
 }
 
 TEST(what_is_wrong_with_a_name_is_not_told_of_the_value, "")
