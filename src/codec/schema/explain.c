@@ -13,19 +13,30 @@ enum { CUT = 200 }; /* longest piece of JSON that is told */
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
+/* Whether it only sums up that no alternative fits. */
+static bool is_summary(const struct owl_miss *miss)
+{
+    return (miss->op->code == OWL_OP_ANY_OF || miss->op->code == OWL_OP_ONE_OF) && miss->extra == 0;
+}
+
 void owl_report__add(struct owl_report *r, const struct owl_miss *miss)
 {
-    if (r->n < OWL_SCHEMA_VIOLATIONS)
-        r->misses[r->n++] = *miss;
-    else
-        r->left_out++;
+    uint32_t last = r->n - 1;
+    /* Alternatives within alternatives for one value are summed up once: a summary comes behind the
+     * misses of its own branch, so that the last miss is within it. */
+    if (r->n > 0 && last < OWL_REPORT_KEPT && is_summary(miss) && is_summary(&r->misses[last]) &&
+        r->misses[last].node == miss->node) {
+        r->misses[last] = *miss;
+        return;
+    }
+    if (r->n < OWL_REPORT_KEPT)
+        r->misses[r->n] = *miss;
+    r->n += r->n < UINT32_MAX;
 }
 
 void owl_report__forget(struct owl_report *r, uint32_t mark)
 {
     r->n = mark;
-    if (mark < OWL_SCHEMA_VIOLATIONS)
-        r->left_out = 0; /* whatever was left out came after the mark */
 }
 
 /* How far a miss shows its branch to be off: another type is another thing altogether, another
@@ -42,12 +53,15 @@ static uint64_t weight(const struct owl_miss *miss, uint32_t node)
 
 void owl_report__branch(struct owl_report *r, struct owl_frame *f)
 {
-    uint32_t from = f->mark + f->best;
-    uint64_t score = r->left_out ? 1000000 : 1;
-    for (uint32_t i = from; i < r->n; i++)
+    uint32_t from = f->mark + f->best, n = r->n - from;
+    uint32_t end = r->n < OWL_REPORT_KEPT ? r->n : OWL_REPORT_KEPT;
+    uint64_t score = 1 + 10 * (uint64_t)(r->n - end);
+    for (uint32_t i = from; i < end; i++)
         score += weight(&r->misses[i], f->node);
-    if (f->score == 0 || score < f->score) {
-        uint32_t n = r->n - from;
+    if (f->score == 0) { /* the first, where it belongs already */
+        f->score = score;
+        f->best = n;
+    } else if (score < f->score && r->n == end) { /* of others only one that is kept as a whole */
         memmove(&r->misses[f->mark], &r->misses[from], n * sizeof r->misses[0]);
         f->score = score;
         f->best = n;
@@ -373,22 +387,23 @@ static void violation(struct telling *x, const struct owl_miss *miss, struct owl
     v->sentence = take(x);
 }
 
-static int put_into_words(struct owl_report *r, const struct owl_tree *t, struct owl_arena *a,
+static int put_into_words(const struct owl_report *r, const struct owl_tree *t, struct owl_arena *a,
                           struct owl_explanation *ret)
 {
     struct telling x = {.a = a, .t = t};
-    struct owl_violation *list = owl_arena_zalloc(a, (r->n + 1) * sizeof *list);
+    uint32_t n = r->n < OWL_SCHEMA_VIOLATIONS ? r->n : OWL_SCHEMA_VIOLATIONS;
+    struct owl_violation *list = owl_arena_zalloc(a, (n + 1) * sizeof *list);
     if (!list)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     owl_buf_init(&x.b, 1024 * 1024);
-    for (uint32_t i = 0; i < r->n && x.b.rc == 0; i++) {
+    for (uint32_t i = 0; i < n && x.b.rc == 0; i++) {
         const struct owl_miss miss = narrowed(r->misses[i]);
         violation(&x, &miss, &list[i]);
     }
     int rc = x.b.rc;
     owl_buf_done(&x.b);
     if (rc == 0)
-        *ret = (struct owl_explanation){r->n, list, r->left_out};
+        *ret = (struct owl_explanation){n, list, r->n - n};
     return rc;
 }
 

@@ -15,10 +15,12 @@ struct owl_miss {
     uint32_t extra;  /* by operation: which name is missing, how many fit */
 };
 
+/* More are kept than are told: alternatives within alternatives are compared with one another. */
+enum { OWL_REPORT_KEPT = 1024 };
+
 struct owl_report {
-    struct owl_miss misses[OWL_SCHEMA_VIOLATIONS];
-    uint32_t n;
-    size_t left_out;
+    struct owl_miss misses[OWL_REPORT_KEPT];
+    uint32_t n; /* all; the first OWL_REPORT_KEPT are kept */
 };
 
 /* One unit at work on one value. */

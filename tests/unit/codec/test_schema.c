@@ -501,6 +501,71 @@ TEST(of_alternatives_the_nearest_is_told, "")
                 "before\n");
 }
 
+TEST(alternatives_within_alternatives_are_summed_up_once, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 100000);
+    owl_buf_putz(&b, "{\"$ref\":\"#/$defs/a12\",\"$defs\":{\"a0\":{\"type\":\"integer\"}");
+    for (int i = 0; i < 12; i++)
+        owl_buf_printf(&b,
+                       ",\"a%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/a%d\"},"
+                       "{\"$ref\":\"#/$defs/a%d\"}]}",
+                       i + 1, i, i);
+    owl_buf_putz(&b, "}}");
+    owl_buf_putc(&b, '\0');
+    assert_told(b.p, "\"x\"",
+                " #/$defs/a0/type type: the value must be of type integer, but is a string: "
+                "\"x\"\n"
+                " #/$defs/a12/anyOf anyOf: the value fits none of 2 alternatives; the nearest is "
+                "told before\n");
+    owl_buf_done(&b);
+}
+
+/* Elements, then what no alternative fits. */
+static struct owl_explanation explained(const char *schema, const char *element, int n,
+                                        const char *last, struct owl_arena *a)
+{
+    struct owl_explanation e = {0};
+    struct owl_schema *s = compiled(schema);
+    struct owl_buf b;
+    owl_buf_init(&b, 100000);
+    for (int i = 0; i < n; i++)
+        owl_buf_printf(&b, "%s%s", i == 0 ? "[" : ",", element);
+    owl_buf_printf(&b, ",%s]", last);
+    assert_int_equal(owl_schema_explain(s, owl_buf_str(&b), a, &e, NULL), 0);
+    owl_buf_done(&b);
+    owl_schema_free(s);
+    return e;
+}
+
+TEST(a_branch_with_many_faults_does_not_hide_a_nearer_one, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_explanation e = explained(
+        "{\"anyOf\":[{\"items\":{\"type\":\"string\"}},{\"items\":{\"maximum\":5}}]}", "1", 100,
+        "9", a);
+    assert_int_equal(e.n, 2);
+    assert_string_equal(e.violations[0].sentence.p, "/100 must be at most 5, but is 9");
+    /* More than are kept: the first branch stays. */
+    e = explained("{\"anyOf\":[{\"items\":{\"type\":\"string\"}},{\"items\":{\"maximum\":5}}]}",
+                  "1", 2000, "9", a);
+    assert_int_equal(e.n, OWL_SCHEMA_VIOLATIONS);
+    assert_int_equal(e.left_out, 2002 - OWL_SCHEMA_VIOLATIONS);
+    assert_string_equal(e.violations[63].instance.p, "/63");
+    owl_arena_free(a);
+}
+
+TEST(what_an_alternative_made_good_is_not_counted, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_explanation e = explained(
+        "{\"items\":{\"maximum\":5,\"anyOf\":[{\"type\":\"string\"},{\"type\":\"integer\"}]}}", "9",
+        99, "9", a);
+    assert_int_equal(e.n, OWL_SCHEMA_VIOLATIONS);
+    assert_int_equal(e.left_out, 100 - OWL_SCHEMA_VIOLATIONS);
+    owl_arena_free(a);
+}
+
 TEST(a_fault_knows_its_byte_and_its_values, "")
 {
     struct owl_schema *s = compiled("{\"items\":{\"maximum\":5}}");
