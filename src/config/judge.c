@@ -24,6 +24,9 @@ struct judging {
     const struct owl_violation *told[OWL_SCHEMA_VIOLATIONS];
     const struct owl_value *doubtful[OWL_SCHEMA_VIOLATIONS]; /* maps with keys that are none */
     size_t n_told, n_doubtful;
+    const struct owl_value *servers[OWL_SCHEMA_VIOLATIONS]; /* of each fault, or NULL */
+    size_t n_servers;
+    bool counting; /* nothing is told */
 };
 
 /* ---- words ------------------------------------------------------------------------------ */
@@ -320,6 +323,22 @@ static bool is_remnant(const struct judging *j)
            j->c->sources[v->at.source].damaged;
 }
 
+/* The map of servers, or NULL. */
+static struct owl_value *servers_of(const struct judging *j)
+{
+    struct owl_value *v = owl_value_get(j->c->tree, OWL_STR("servers"));
+    return v && v->kind == OWL_NODE_OBJECT ? v : NULL;
+}
+
+/* The server that a value is within, or NULL. */
+static const struct owl_value *server_of(const struct judging *j, const struct owl_value *v)
+{
+    const struct owl_value *servers = servers_of(j);
+    while (v && v->parent != servers)
+        v = v->parent;
+    return servers ? v : NULL;
+}
+
 /* Tells one violation, of what is missing or of what is there. */
 static int tell(struct judging *j, const struct owl_violation *v, bool missing)
 {
@@ -335,21 +354,27 @@ static int tell(struct judging *j, const struct owl_violation *v, bool missing)
     extra = extra && j->value->key.p;
     if (extra)
         j->doubtful[j->n_doubtful++] = j->value->parent;
+    if (j->counting)
+        return 0;
+    j->servers[j->n_servers++] = server_of(j, j->value);
     owl_buf_reset(&j->b);
     struct owl_fault *f = extra ? unknown_key(j) : wrong_value(j);
     return owl_config__blame(j->c, j->value, f);
 }
 
-static int explain(struct judging *j, bool *ret_all)
+/* How many faults were left out. */
+static int explain(struct judging *j, size_t *ret_left_out)
 {
-    struct owl_explanation e;
-    int rc = owl_schema_explain(j->schema, owl_buf_str(&j->json), j->c->arena, &e, NULL);
+    struct owl_explanation e = {0};
+    struct owl_arena *a = owl_arena_new(0);
+    int rc = a ? owl_schema_explain(j->schema, owl_buf_str(&j->json), a, &e, NULL) : -OWL_ENOMEM;
     j->n_told = j->n_doubtful = 0;
     for (size_t i = 0; rc == 0 && i < e.n; i++)
         rc = tell(j, &e.violations[i], false);
     for (size_t i = 0; rc == 0 && i < e.n; i++)
         rc = tell(j, &e.violations[i], true);
-    *ret_all = rc == 0 && e.left_out == 0;
+    *ret_left_out = e.left_out;
+    owl_arena_free(a);
     return rc;
 }
 
@@ -372,30 +397,42 @@ static int judge(struct judging *j, const struct owl_value *tree, bool *ret_vali
     return rc ? rc : owl_schema_validate(j->schema, owl_buf_str(&j->json), ret_valid, NULL);
 }
 
-/* There were more faults than are told: each server that seemed right is judged alone, so that none
- * passes for right that is not. */
-static int judge_servers(struct judging *j)
+/* Counts the faults of a part that are not told: a server, or with NULL all but the servers. */
+static int judge_part(struct judging *j, const struct owl_value *tree,
+                      const struct owl_value *server, bool *ret_valid)
 {
     struct owl_config *c = j->c;
-    struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
+    size_t left_out = 0, told = 0;
+    int rc = judge(j, tree, ret_valid);
+    if (rc || *ret_valid)
+        return rc;
+    rc = explain(j, &left_out);
+    for (size_t i = 0; i < j->n_servers; i++)
+        told += j->servers[i] == server;
+    size_t all = j->n_told + left_out, n = all > told ? all - told : 0;
+    c->faults.errors += n;
+    c->faults.left_out += n;
+    c->inside += server ? n : 0;
+    return rc;
+}
+
+/* There were more faults than are told: each server is judged alone, so that none passes for right
+ * that is not. */
+static int judge_servers(struct judging *j)
+{
+    struct owl_value *servers = servers_of(j);
     int rc = 0;
     for (struct owl_value *v = servers ? servers->first : NULL; v && rc == 0; v = v->next) {
         bool valid = true;
-        if (owl_map_get(&c->broken, v->key))
-            continue;
         struct owl_value tree = {.kind = OWL_NODE_OBJECT}, map = {.kind = OWL_NODE_OBJECT};
         struct owl_value in_place = *v;
         map.key = OWL_STR("servers");
         owl_value_add(&tree, &map);
         owl_value_add(&map, v);
-        rc = judge(j, &tree, &valid);
+        rc = judge_part(j, &tree, v, &valid);
         *v = in_place;
-        if (rc == 0 && !valid) {
-            c->faults.errors++;
-            c->faults.left_out++;
-            c->inside++;
-            rc = owl_config__blame(c, v, NULL);
-        }
+        if (rc == 0 && !valid)
+            rc = owl_config__blame(j->c, v, NULL);
     }
     return rc;
 }
@@ -404,19 +441,14 @@ static int judge_servers(struct judging *j)
 static int judge_rest(struct judging *j)
 {
     struct owl_config *c = j->c;
-    struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
+    struct owl_value *servers = servers_of(j);
     bool valid = true;
     if (!servers)
-        return 0;
+        return judge_part(j, c->tree, NULL, &valid);
     struct owl_value whole = *servers;
-    servers->kind = OWL_NODE_OBJECT;
     servers->first = servers->last = NULL;
-    int rc = judge(j, c->tree, &valid);
+    int rc = judge_part(j, c->tree, NULL, &valid);
     *servers = whole;
-    if (rc == 0 && !valid && owl_config_usable(c)) {
-        c->faults.errors++;
-        c->faults.left_out++;
-    }
     return rc;
 }
 
@@ -426,11 +458,12 @@ static int judge_all(struct judging *j)
     bool valid = false;
     int rc = judge(j, c->tree, &valid);
     if (rc == 0 && !valid) {
-        bool all = true;
-        rc = explain(j, &all);
-        if (rc == 0 && !all)
+        size_t left_out = 0;
+        rc = explain(j, &left_out);
+        j->counting = true;
+        if (rc == 0 && left_out > 0)
             rc = judge_servers(j);
-        if (rc == 0 && !all)
+        if (rc == 0 && left_out > 0)
             rc = judge_rest(j);
     }
     if (rc && rc != -OWL_ENOMEM) {

@@ -202,11 +202,39 @@ TEST(faults_beyond_those_told_are_counted, "")
     box_try(&b, "a.yaml", text);
     assert_errors(&b, 200);
     assert_true(owl_config_faults(b.c)->left_out > 0);
+    assert_true(owl_config_usable(b.c));
     for (int i = 0; i < 400; i++) {
         char name[16];
         snprintf(name, sizeof name, "s%d", i);
         assert_int_equal(owl_config_server_fault(b.c, owl_str_of(name)).p != NULL, i % 2 == 0);
     }
+    box_close(&b);
+}
+
+TEST(unknown_keys_beyond_those_told_are_counted, "")
+{
+    struct box b;
+    static char text[4000];
+    box_open(&b);
+    size_t n = (size_t)snprintf(text, sizeof text, "mcp_server:\n  servers: {s: {command: x}}\n");
+    for (int i = 0; i < 73; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "  zz%d: 1\n", i);
+    box_try(&b, "a.yaml", text);
+    assert_errors(&b, 73);
+    assert_int_equal(owl_config_faults(b.c)->left_out, 73 - 64);
+    assert_false(owl_config_usable(b.c));
+    /* The same in a server, beside others; that those need a command is told in two ways. */
+    n = (size_t)snprintf(text, sizeof text, "mcp_server:\n  servers:\n    s: {command: x");
+    for (int i = 0; i < 73; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, ", zz%d: 1", i);
+    n += (size_t)snprintf(text + n, sizeof text - n, "}\n");
+    for (int i = 0; i < 50; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "    t%d: {}\n", i);
+    box_try(&b, "a.yaml", text);
+    assert_errors(&b, 73 + 50);
+    assert_int_equal(owl_config_faults(b.c)->left_out, 73 + 50 - 64);
+    assert_true(owl_config_usable(b.c));
+    assert_non_null(owl_config_server_fault(b.c, OWL_STR("t49")).p);
     box_close(&b);
 }
 
