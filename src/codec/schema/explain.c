@@ -176,6 +176,133 @@ static owl_str keyword_of(const struct owl_miss *miss)
     return OWL_STR("false");
 }
 
+/* ---- known properties ----------------------------------------------------------------------- */
+
+enum { KNOWN_UNITS = 64, KNOWN_NAMES = 20, KNOWN_PATTERNS = 4 };
+
+/* The properties that a schema knows, with those that it applies to the same object. */
+struct known {
+    const struct owl_tree *t; /* the instance, and the name that is asked for */
+    uint32_t name;
+    bool found;
+    const struct owl_unit *units[KNOWN_UNITS]; /* a queue */
+    owl_str names[KNOWN_NAMES];
+    owl_str patterns[KNOWN_PATTERNS]; /* JSON */
+    uint32_t n_units, n_names, n_patterns;
+    bool more; /* than there is room for, or than can be told */
+};
+
+static void know_unit(struct known *k, const struct owl_unit *u)
+{
+    for (uint32_t i = 0; u && i < k->n_units; i++) {
+        if (k->units[i] == u)
+            return;
+    }
+    if (u && k->n_units < KNOWN_UNITS)
+        k->units[k->n_units++] = u;
+    else
+        k->more |= u != NULL;
+}
+
+static void know(owl_str *list, uint32_t *n, uint32_t cap, owl_str s, bool *more)
+{
+    for (uint32_t i = 0; i < *n; i++) {
+        if (owl_str_eq(list[i], s))
+            return;
+    }
+    if (*n < cap)
+        list[(*n)++] = s;
+    else
+        *more = true;
+}
+
+static bool is_never(const struct owl_unit *u)
+{
+    return u->n == 1 && u->ops[0].code == OWL_OP_NEVER;
+}
+
+static void know_members(struct known *k, const struct owl_members *x)
+{
+    for (uint32_t i = 0; i < x->names.n; i++) {
+        if (!x->list[i].unit || is_never(x->list[i].unit))
+            continue;
+        k->found |= owl_tree_is(k->t, k->name, x->names.list[i].s);
+        know(k->names, &k->n_names, KNOWN_NAMES, x->names.list[i].s, &k->more);
+    }
+    for (uint32_t i = 0; i < x->n_patterns; i++) {
+        const struct owl_unit *u = x->patterns[i].unit;
+        if (!is_never(u))
+            know(k->patterns, &k->n_patterns, KNOWN_PATTERNS,
+                 json_of(&u->resource->doc->tree, u->node - 1), &k->more);
+    }
+    k->more |= x->additional && !is_never(x->additional);
+}
+
+/* What an operation applies to the same value. */
+static void know_in_place(struct known *k, const struct owl_op *op)
+{
+    uint32_t n = op->n;
+    switch (op->code) {
+    case OWL_OP_REF: n = 1; break;
+    case OWL_OP_IF: n = 3; break;
+    case OWL_OP_ALL_OF:
+    case OWL_OP_ANY_OF:
+    case OWL_OP_ONE_OF: break;
+    case OWL_OP_DEPENDENT:
+        for (uint32_t i = 0; i < n; i++)
+            know_unit(k, op->u.dependencies[i].unit);
+        return;
+    case OWL_OP_DYNAMIC_REF: k->more = true; return; /* whatever it led to */
+    default: return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        know_unit(k, op->u.units[i]);
+}
+
+static void know_all(struct known *k, const struct owl_unit *u, bool in_place)
+{
+    know_unit(k, u);
+    for (uint32_t i = 0; i < k->n_units; i++) {
+        for (uint32_t j = 0; j < k->units[i]->n; j++) {
+            const struct owl_op *op = &k->units[i]->ops[j];
+            if (op->code == OWL_OP_MEMBERS)
+                know_members(k, op->u.members);
+            else if (in_place)
+                know_in_place(k, op);
+        }
+    }
+}
+
+static void put_known(struct telling *x, const struct known *k)
+{
+    const char *before = "; known are ";
+    for (uint32_t i = 0; i < k->n_names; i++, before = ", ") {
+        owl_buf_putz(&x->b, before);
+        put_cut(&x->b, k->names[i]);
+    }
+    if (k->more && k->n_names > 0)
+        owl_buf_putz(&x->b, ", …");
+    before = k->n_names > 0 ? " and names that match " : "; known are names that match ";
+    for (uint32_t i = 0; i < k->n_patterns; i++, before = ", ") {
+        owl_buf_putz(&x->b, before);
+        put_cut(&x->b, k->patterns[i]);
+    }
+}
+
+/* A property that the schema false is for, because nothing else is. */
+static void tell_unknown(struct telling *x, const struct owl_miss *miss, bool in_place)
+{
+    const struct owl_doc *d = miss->unit->resource->doc;
+    struct known k = {.t = x->t, .name = miss->node - 1};
+    know_all(&k, d->unit_of[parent_of(&d->tree, miss->unit->node)], in_place);
+    if (k.found) {
+        owl_buf_putz(&x->b, " is not allowed here: only a schema that does not fit knows it");
+    } else {
+        owl_buf_putz(&x->b, " is not allowed: no such property is known");
+        put_known(x, &k);
+    }
+}
+
 /* ---- sentences ------------------------------------------------------------------------------ */
 
 static void put_found(struct telling *x, const struct owl_miss *miss)
@@ -251,29 +378,12 @@ static void tell_dependency(struct telling *x, const struct owl_miss *miss)
     owl_buf_putz(&x->b, "\" beside it");
 }
 
-/* The names that "properties" allows beside the schema false. */
-static void put_allowed(struct telling *x, const struct owl_miss *miss)
-{
-    const struct owl_tree *t = &miss->unit->resource->doc->tree;
-    uint32_t map = owl_tree_get(t, parent_of(t, miss->unit->node), OWL_STR("properties"));
-    uint32_t n = 0;
-    if (!map || t->nodes[map].kind != OWL_NODE_OBJECT)
-        return;
-    for (uint32_t k = map + 1; k < t->nodes[map].next && n < 20; k = t->nodes[k + 1].next, n++) {
-        owl_buf_putz(&x->b, n == 0 ? "; known are " : ", ");
-        put_cut(&x->b, owl_tree_text(t, k));
-    }
-    if (t->nodes[map].count > n)
-        owl_buf_putz(&x->b, ", …");
-}
-
 static void tell_never(struct telling *x, const struct owl_miss *miss)
 {
     owl_str keyword = keyword_of(miss);
-    if (owl_str_is(keyword, "additionalProperties") ||
-        owl_str_is(keyword, "unevaluatedProperties")) {
-        owl_buf_putz(&x->b, " is not allowed: no such property is known");
-        put_allowed(x, miss);
+    bool unevaluated = owl_str_is(keyword, "unevaluatedProperties");
+    if (unevaluated || owl_str_is(keyword, "additionalProperties")) {
+        tell_unknown(x, miss, unevaluated);
     } else if (is_name(x->t, miss->node)) {
         owl_buf_putz(&x->b, " is not allowed: no name is valid here");
     } else if (owl_str_is(keyword, "false")) {

@@ -443,6 +443,71 @@ TEST(every_fault_is_told_in_a_sentence, "")
     assert_told("{}", "1", "");
 }
 
+/* What is told of the only fault. */
+static void assert_sentence(const char *schema, const char *instance, const char *want)
+{
+    struct owl_schema *s = compiled(schema);
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_explanation e = {0};
+    assert_int_equal(owl_schema_explain(s, owl_str_of(instance), a, &e, NULL), 0);
+    assert_int_equal(e.n, 1);
+    assert_string_equal(e.violations[0].sentence.p, want);
+    owl_arena_free(a);
+    owl_schema_free(s);
+}
+
+TEST(all_properties_that_are_known_are_told, "")
+{
+    assert_sentence("{\"allOf\":[{\"properties\":{\"a\":{},\"b\":{}}}],\"properties\":{\"c\":{},"
+                    "\"n\":false},\"required\":[\"a\"],\"unevaluatedProperties\":false}",
+                    "{\"a\":1,\"d\":2}",
+                    "/d is not allowed: no such property is known; known are c, a, b");
+    assert_sentence("{\"properties\":{\"c\":{}},\"patternProperties\":{\"^x-\":{},\"^\\\\d\":{}},"
+                    "\"additionalProperties\":false,\"allOf\":[{\"properties\":{\"z\":{}}}]}",
+                    "{\"d\":2}",
+                    "/d is not allowed: no such property is known; known are c and names that "
+                    "match \"^x-\", \"^\\\\d\"");
+    assert_sentence("{\"patternProperties\":{\"^x-\":{}},\"additionalProperties\":false}",
+                    "{\"d\":2}",
+                    "/d is not allowed: no such property is known; known are names that match "
+                    "\"^x-\"");
+    /* Schemas that lead to one another, and one that does not fit. */
+    assert_sentence(
+        "{\"$ref\":\"#/$defs/a\",\"if\":{\"required\":[\"q\"],\"properties\":{\"q\":{}}},"
+        "\"then\":{\"properties\":{\"r\":{}}},\"dependentSchemas\":{\"q\":{"
+        "\"properties\":{\"s\":{}}}},\"unevaluatedProperties\":false,\"$defs\":{\"a\":{"
+        "\"properties\":{\"t\":{\"$ref\":\"#\"}}}}}",
+        "{\"u\":1}", "/u is not allowed: no such property is known; known are t, s, q, r");
+    assert_sentence("{\"if\":{\"required\":[\"q\"]},\"then\":{\"properties\":{\"r\":{}}},"
+                    "\"unevaluatedProperties\":false}",
+                    "{\"r\":1}",
+                    "/r is not allowed here: only a schema that does not fit knows it");
+}
+
+TEST(known_properties_without_end_are_cut, "")
+{
+    struct owl_buf b;
+    owl_buf_init(&b, 100000);
+    owl_buf_putz(&b, "{\"properties\":{\"a\":true");
+    for (int i = 1; i < 25; i++)
+        owl_buf_printf(&b, ",\"%d\":true", i);
+    owl_buf_putz(&b, "},\"additionalProperties\":false}");
+    owl_buf_putc(&b, '\0');
+    assert_sentence(b.p, "{\"d\":2}",
+                    "/d is not allowed: no such property is known; known are a, 1, 2, 3, 4, 5, 6, "
+                    "7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, …");
+    owl_buf_reset(&b);
+    owl_buf_putz(&b,
+                 "{\"properties\":{\"a\":true},\"unevaluatedProperties\":false,\"allOf\":[true");
+    for (int i = 0; i < 100; i++)
+        owl_buf_putz(&b, ",{}");
+    owl_buf_putz(&b, "]}");
+    owl_buf_putc(&b, '\0');
+    assert_sentence(b.p, "{\"d\":2}",
+                    "/d is not allowed: no such property is known; known are a, …");
+    owl_buf_done(&b);
+}
+
 TEST(how_many_are_contained_is_told_of_the_keyword_that_asks, "")
 {
     assert_told("{\"contains\":{\"type\":\"string\"},\"minContains\":2}", "[\"a\",1]",
