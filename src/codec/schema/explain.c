@@ -9,7 +9,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { CUT = 200 }; /* longest piece of JSON that is told */
+#include <stdlib.h>
+
+enum {
+    CUT = 200,            /* longest piece of JSON that is told */
+    EQUAL_WORK = 10000000 /* for which equal items are looked for */
+};
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
@@ -369,7 +374,7 @@ static void tell_size(struct telling *x, const struct owl_miss *miss)
 static void tell_dependency(struct telling *x, const struct owl_miss *miss)
 {
     const struct owl_dependency *d = &miss->op->u.dependencies[miss->extra >> 16];
-    uint32_t i = miss->extra & 0xffff;
+    uint32_t i = (uint32_t)miss->extra & 0xffff;
     owl_buf_putz(&x->b, " has \"");
     put_cut(&x->b, d->name);
     owl_buf_putz(&x->b, "\", which needs \"");
@@ -393,13 +398,81 @@ static void tell_never(struct telling *x, const struct owl_miss *miss)
     }
 }
 
+struct hashed {
+    uint64_t hash;
+    uint32_t node;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct hashed *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The first items of an array that are equal. False: they are hidden by others of the same hash, or
+ * there is no memory. */
+static bool find_equal(struct telling *x, uint32_t array, uint32_t ret[2])
+{
+    const struct owl_node *nodes = x->t->nodes;
+    struct hashed *list = owl_calloc(nodes[array].count, sizeof *list);
+    uint64_t work = EQUAL_WORK;
+    uint32_t n = 0;
+    bool found = false;
+    if (!list)
+        x->b.rc = -OWL_ENOMEM;
+    for (uint32_t e = array + 1; list && e < nodes[array].next; e = nodes[e].next)
+        list[n++] = (struct hashed){owl_tree_hash(x->t, e), e};
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_hash);
+    for (uint32_t i = 1; i < n && x->b.rc == 0; i++) {
+        bool same = list[i - 1].hash == list[i].hash && (!found || list[i].node < ret[1]);
+        if (same)
+            x->b.rc = owl_tree_equal(x->t, list[i - 1].node, x->t, list[i].node, &work, &same);
+        if (same && work > 0 && x->b.rc == 0) {
+            ret[0] = list[i - 1].node;
+            ret[1] = list[i].node;
+            found = true;
+        }
+    }
+    owl_free(list);
+    return found;
+}
+
+static void tell_unique(struct telling *x, const struct owl_miss *miss)
+{
+    uint32_t equal[2];
+    bool found = find_equal(x, miss->node, equal);
+    owl_buf_putz(&x->b, " must not have equal items, but ");
+    if (found) {
+        owl_tree__pointer(x->t, equal[0], &x->b);
+        owl_buf_putz(&x->b, " and ");
+        owl_tree__pointer(x->t, equal[1], &x->b);
+        owl_buf_putz(&x->b, " are equal");
+    } else {
+        owl_buf_putz(&x->b, "has");
+    }
+}
+
+/* More alternatives fit than one. */
+static void tell_fitting(struct telling *x, const struct owl_miss *miss)
+{
+    uint64_t n = miss->extra >> 2 * OWL_FIT_BITS;
+    owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u%s", miss->op->n,
+                   (unsigned)n, n == 2 ? ": #" : ", among them #");
+    owl_tree__pointer(&miss->unit->resource->doc->tree, miss->at, &x->b);
+    owl_buf_printf(&x->b, "/%u and #", (unsigned)(miss->extra >> OWL_FIT_BITS & OWL_FIT_MAX));
+    owl_tree__pointer(&miss->unit->resource->doc->tree, miss->at, &x->b);
+    owl_buf_printf(&x->b, "/%u", (unsigned)(miss->extra & OWL_FIT_MAX));
+}
+
 static void tell_combined(struct telling *x, const struct owl_miss *miss)
 {
     if (miss->op->code == OWL_OP_NOT)
         owl_buf_putz(&x->b, " must not fit the schema of \"not\", but does");
-    else if (miss->extra > 1)
-        owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u", miss->op->n,
-                       miss->extra);
+    else if (miss->extra > 0)
+        tell_fitting(x, miss);
     else
         owl_buf_printf(&x->b, " fits none of %u alternatives; the nearest is told before",
                        miss->op->n);
@@ -412,7 +485,7 @@ static void tell_contains(struct telling *x, const struct owl_miss *miss)
     uint64_t limit = few ? c->min : c->max;
     owl_buf_printf(&x->b, " must have at %s %llu %s \"contains\", but has %u",
                    few ? "least" : "most", (unsigned long long)limit,
-                   limit == 1 ? "item that fits" : "items that fit", miss->extra);
+                   limit == 1 ? "item that fits" : "items that fit", (unsigned)miss->extra);
 }
 
 static void tell(struct telling *x, const struct owl_miss *miss)
@@ -428,7 +501,7 @@ static void tell(struct telling *x, const struct owl_miss *miss)
     case OWL_OP_COUNT: tell_size(x, miss); break;
     case OWL_OP_PATTERN: tell_value(x, miss, "match the pattern"); break;
     case OWL_OP_FORMAT: tell_value(x, miss, "have the format"); break;
-    case OWL_OP_UNIQUE: owl_buf_putz(&x->b, " must not have equal items, but has"); break;
+    case OWL_OP_UNIQUE: tell_unique(x, miss); break;
     case OWL_OP_MEMBERS:
         owl_buf_putz(&x->b, " lacks the required property \"");
         put_cut(&x->b, miss->op->u.members->needed[miss->extra]);

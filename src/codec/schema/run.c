@@ -203,7 +203,7 @@ static bool good_enough(struct owl_machine *m, struct owl_frame *f)
 }
 
 static void miss(struct owl_machine *m, const struct owl_frame *f, const struct owl_op *op,
-                 uint32_t extra)
+                 uint64_t extra)
 {
     const struct owl_miss v = {f->unit, op, f->node, op->keyword, op->at, extra};
     if (m->report)
@@ -240,6 +240,8 @@ static bool count_fitting(struct owl_machine *m, struct owl_frame *f, const stru
     for (;;) {
         if (f->resumed) {
             f->resumed = false;
+            if (m->verdict && f->hits < 2) /* the first that fit are told */
+                *(f->hits == 0 ? &f->index : &f->step) = f->at;
             f->hits += m->verdict;
             if (!m->verdict && m->report)
                 owl_report__branch(m->report, f);
@@ -272,7 +274,7 @@ static enum flow one_of(struct owl_machine *m, struct owl_frame *f, const struct
         forget(m, f);
     if (f->hits == 1)
         return PASS;
-    miss(m, f, op, (uint32_t)f->hits);
+    miss(m, f, op, f->hits ? owl_miss__fitting(f->hits, f->index, f->step) : 0);
     return FAIL;
 }
 

@@ -419,11 +419,12 @@ TEST(every_fault_is_told_in_a_sentence, "")
                 " #/exclusiveMinimum exclusiveMinimum: the value must be greater than 3, but is 3\n"
                 " #/exclusiveMaximum exclusiveMaximum: the value must be less than 3, but is 3\n"
                 " #/multipleOf multipleOf: the value must be a multiple of 2, but is 3\n");
-    assert_told("{\"maxItems\":1,\"uniqueItems\":true,\"contains\":{\"type\":\"null\"}}", "[1,1]",
-                " #/maxItems maxItems: the value must have at most 1 item, but has 2\n"
-                " #/uniqueItems uniqueItems: the value must not have equal items, but has\n"
-                " #/contains contains: the value must have at least 1 item that fits \"contains\", "
-                "but has 0\n");
+    assert_told(
+        "{\"maxItems\":1,\"uniqueItems\":true,\"contains\":{\"type\":\"null\"}}", "[1,1]",
+        " #/maxItems maxItems: the value must have at most 1 item, but has 2\n"
+        " #/uniqueItems uniqueItems: the value must not have equal items, but /0 and /1 are equal\n"
+        " #/contains contains: the value must have at least 1 item that fits \"contains\", "
+        "but has 0\n");
     assert_told(
         "{\"contains\":true,\"maxContains\":1,\"prefixItems\":[true],\"items\":false}", "[1,2]",
         "/1 #/items items: /1 is one item too many\n"
@@ -559,11 +560,24 @@ TEST(of_alternatives_the_nearest_is_told, "")
                 " #/anyOf anyOf: the value fits none of 3 alternatives; the nearest is told "
                 "before\n");
     assert_told("{\"oneOf\":[{\"minimum\":1},{\"minimum\":2},{\"minimum\":9}]}", "3",
-                " #/oneOf oneOf: the value must fit exactly one of 3 alternatives, but fits 2\n");
+                " #/oneOf oneOf: the value must fit exactly one of 3 alternatives, but fits 2: "
+                "#/oneOf/0 and #/oneOf/1\n");
     assert_told("{\"oneOf\":[{\"type\":\"string\"},{\"minimum\":9}]}", "3",
                 " #/oneOf/1/minimum minimum: the value must be at least 9, but is 3\n"
                 " #/oneOf oneOf: the value fits none of 2 alternatives; the nearest is told "
                 "before\n");
+}
+
+TEST(what_is_too_much_is_named, "")
+{
+    assert_sentence("{\"uniqueItems\":true}", "[1,2,3,4,2]",
+                    "the value must not have equal items, but /1 and /4 are equal");
+    assert_sentence("{\"properties\":{\"x\":{\"uniqueItems\":true}}}",
+                    "{\"x\":[9,8,7,6,5,4,3,{\"a\":1,\"b\":2},1,2,{\"b\":2,\"a\":1.0},1,9]}",
+                    "/x must not have equal items, but /x/7 and /x/10 are equal");
+    assert_sentence("{\"oneOf\":[false,{},{\"type\":\"string\"},true,true]}", "1",
+                    "the value must fit exactly one of 5 alternatives, but fits 3, among them "
+                    "#/oneOf/1 and #/oneOf/3");
 }
 
 TEST(alternatives_within_alternatives_are_summed_up_once, "")
