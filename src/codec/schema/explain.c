@@ -16,69 +16,12 @@ enum {
     EQUAL_WORK = 10000000 /* for which equal items are looked for */
 };
 
-/* ---- reports -------------------------------------------------------------------------------- */
-
-/* Whether it only sums up that no alternative fits. */
-static bool is_summary(const struct owl_miss *miss)
-{
-    return (miss->op->code == OWL_OP_ANY_OF || miss->op->code == OWL_OP_ONE_OF) && miss->extra == 0;
-}
-
-void owl_report__add(struct owl_report *r, const struct owl_miss *miss)
-{
-    uint32_t last = r->n - 1;
-    /* Alternatives within alternatives for one value are summed up once: a summary comes behind the
-     * misses of its own branch, so that the last miss is within it. */
-    if (r->n > 0 && last < OWL_REPORT_KEPT && is_summary(miss) && is_summary(&r->misses[last]) &&
-        r->misses[last].node == miss->node) {
-        r->misses[last] = *miss;
-        return;
-    }
-    if (r->n < OWL_REPORT_KEPT)
-        r->misses[r->n] = *miss;
-    r->n += r->n < UINT32_MAX;
-}
-
-void owl_report__forget(struct owl_report *r, uint32_t mark)
-{
-    r->n = mark;
-}
-
-/* How far a miss shows its branch to be off: another type is another thing altogether, another
- * constant probably tells branches apart. */
-static uint64_t weight(const struct owl_miss *miss, uint32_t node)
-{
-    switch (miss->op->code) {
-    case OWL_OP_TYPE: return miss->node == node ? 10000 : 20;
-    case OWL_OP_CONST:
-    case OWL_OP_ENUM: return miss->node == node ? 1000 : 200;
-    default: return 10;
-    }
-}
-
-void owl_report__branch(struct owl_report *r, struct owl_frame *f)
-{
-    uint32_t from = f->mark + f->best, n = r->n - from;
-    uint32_t end = r->n < OWL_REPORT_KEPT ? r->n : OWL_REPORT_KEPT;
-    uint64_t score = 1 + 10 * (uint64_t)(r->n - end);
-    for (uint32_t i = from; i < end; i++)
-        score += weight(&r->misses[i], f->node);
-    if (f->score == 0) { /* the first, where it belongs already */
-        f->score = score;
-        f->best = n;
-    } else if (score < f->score && r->n == end) { /* of others only one that is kept as a whole */
-        memmove(&r->misses[f->mark], &r->misses[from], n * sizeof r->misses[0]);
-        f->score = score;
-        f->best = n;
-    }
-    r->n = f->mark + f->best;
-}
-
 /* ---- pieces --------------------------------------------------------------------------------- */
 
 struct telling {
     struct owl_arena *a;
-    const struct owl_tree *t; /* the instance */
+    const struct owl_tree *t;          /* the instance */
+    const struct owl_miss *miss, *end; /* the one at hand, and where all end */
     struct owl_buf b;
 };
 
@@ -318,18 +261,56 @@ static void put_found(struct telling *x, const struct owl_miss *miss)
     put_cut(&x->b, json_of(x->t, miss->node));
 }
 
-static void tell_type(struct telling *x, const struct owl_miss *miss)
+enum { CHOICES = 20 };
+
+/* Values that would do, each once. */
+struct choices {
+    owl_str list[CHOICES];
+    uint32_t n;
+    bool more;
+};
+
+/* A value, or the elements of an array. */
+static void choose(struct choices *c, const struct owl_miss *miss, bool elements)
 {
     const struct owl_tree *t = &miss->unit->resource->doc->tree;
-    uint32_t n = 0, count = t->nodes[miss->at].count;
-    owl_buf_putz(&x->b, " must be of type ");
-    if (t->nodes[miss->at].kind == OWL_NODE_STRING)
-        owl_buf_puts(&x->b, owl_tree_text(t, miss->at));
-    for (uint32_t e = miss->at + 1; n < count; e = t->nodes[e].next, n++) {
-        if (n > 0)
-            owl_buf_putz(&x->b, n + 1 == count ? " or " : ", ");
-        owl_buf_puts(&x->b, owl_tree_text(t, e));
+    bool type = miss->op->code == OWL_OP_TYPE;
+    uint32_t end = t->nodes[miss->at].next;
+    for (uint32_t e = miss->at + elements; e < end; e = t->nodes[e].next) {
+        owl_str s = type ? owl_tree_text(t, e) : json_of(t, e);
+        know(c->list, &c->n, CHOICES, s, &c->more);
     }
+}
+
+/* Those of the miss at hand and of all that are tied to it. */
+static void choose_all(const struct telling *x, struct choices *c)
+{
+    for (const struct owl_miss *other = x->miss; other < x->end; other++) {
+        const struct owl_tree *t = &other->unit->resource->doc->tree;
+        bool list = other->op->code != OWL_OP_CONST && t->nodes[other->at].kind == OWL_NODE_ARRAY;
+        if (other == x->miss ||
+            (owl_miss__tied(other) && other->extra == (uint64_t)(other - x->miss)))
+            choose(c, other, list);
+    }
+}
+
+static void put_choices(struct telling *x, const struct choices *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (i > 0)
+            owl_buf_putz(&x->b, i + 1 == c->n && !c->more ? " or " : ", ");
+        put_cut(&x->b, c->list[i]);
+    }
+    if (c->more)
+        owl_buf_putz(&x->b, ", …");
+}
+
+static void tell_type(struct telling *x, const struct owl_miss *miss)
+{
+    struct choices c = {.n = 0};
+    choose_all(x, &c);
+    owl_buf_putz(&x->b, " must be of type ");
+    put_choices(x, &c);
     owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, miss->node));
     if (x->t->nodes[miss->node].kind < OWL_NODE_ARRAY && !is_name(x->t, miss->node)) {
         owl_buf_putz(&x->b, ": ");
@@ -341,6 +322,23 @@ static void tell_value(struct telling *x, const struct owl_miss *miss, const cha
 {
     owl_buf_printf(&x->b, " must %s ", what);
     put_cut(&x->b, json_of(&miss->unit->resource->doc->tree, miss->at));
+    put_found(x, miss);
+}
+
+/* One constant, one list, or what several branches allow. */
+static void tell_choice(struct telling *x, const struct owl_miss *miss)
+{
+    bool alone = true;
+    for (const struct owl_miss *other = x->miss + 1; other < x->end && alone; other++)
+        alone = !owl_miss__tied(other) || other->extra != (uint64_t)(other - x->miss);
+    if (alone) {
+        tell_value(x, miss, miss->op->code == OWL_OP_CONST ? "be" : "be one of");
+        return;
+    }
+    struct choices c = {.n = 0};
+    choose_all(x, &c);
+    owl_buf_putz(&x->b, " must be ");
+    put_choices(x, &c);
     put_found(x, miss);
 }
 
@@ -493,8 +491,8 @@ static void tell(struct telling *x, const struct owl_miss *miss)
     switch (miss->op->code) {
     case OWL_OP_NEVER: tell_never(x, miss); break;
     case OWL_OP_TYPE: tell_type(x, miss); break;
-    case OWL_OP_CONST: tell_value(x, miss, "be"); break;
-    case OWL_OP_ENUM: tell_value(x, miss, "be one of"); break;
+    case OWL_OP_CONST:
+    case OWL_OP_ENUM: tell_choice(x, miss); break;
     case OWL_OP_MULTIPLE: tell_value(x, miss, "be a multiple of"); break;
     case OWL_OP_COMPARE: tell_compare(x, miss); break;
     case OWL_OP_LENGTH:
@@ -573,20 +571,25 @@ static void violation(struct telling *x, const struct owl_miss *miss, struct owl
 static int put_into_words(const struct owl_report *r, const struct owl_tree *t, struct owl_arena *a,
                           struct owl_explanation *ret)
 {
-    struct telling x = {.a = a, .t = t};
-    uint32_t n = r->n < OWL_SCHEMA_VIOLATIONS ? r->n : OWL_SCHEMA_VIOLATIONS;
-    struct owl_violation *list = owl_arena_zalloc(a, (n + 1) * sizeof *list);
+    uint32_t kept = r->n < OWL_REPORT_KEPT ? r->n : OWL_REPORT_KEPT, n = 0;
+    struct telling x = {.a = a, .t = t, .miss = r->misses, .end = r->misses + kept};
+    size_t all = r->n, room = kept < OWL_SCHEMA_VIOLATIONS ? kept : OWL_SCHEMA_VIOLATIONS;
+    struct owl_violation *list = owl_arena_zalloc(a, (room + 1) * sizeof *list);
     if (!list)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     owl_buf_init(&x.b, 1024 * 1024);
-    for (uint32_t i = 0; i < n && x.b.rc == 0; i++) {
-        const struct owl_miss miss = narrowed(r->misses[i]);
-        violation(&x, &miss, &list[i]);
+    for (; x.miss < x.end && x.b.rc == 0; x.miss++) {
+        if (owl_miss__tied(x.miss)) {
+            all--;
+        } else if (n < room) {
+            const struct owl_miss miss = narrowed(*x.miss);
+            violation(&x, &miss, &list[n++]);
+        }
     }
     int rc = x.b.rc;
     owl_buf_done(&x.b);
     if (rc == 0)
-        *ret = (struct owl_explanation){n, list, r->n - n};
+        *ret = (struct owl_explanation){n, list, all - n};
     return rc;
 }
 

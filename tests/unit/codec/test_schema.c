@@ -568,6 +568,50 @@ TEST(of_alternatives_the_nearest_is_told, "")
                 "before\n");
 }
 
+/* What is told first of two faults, the other one being that no alternative fits. */
+static void assert_nearest(const char *schema, const char *instance, const char *want)
+{
+    struct owl_schema *s = compiled(schema);
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_explanation e = {0};
+    assert_int_equal(owl_schema_explain(s, owl_str_of(instance), a, &e, NULL), 0);
+    assert_int_equal(e.n, 2);
+    assert_int_equal(e.left_out, 0);
+    assert_string_equal(e.violations[0].sentence.p, want);
+    assert_non_null(strstr(e.violations[1].sentence.p, "; the nearest is told before"));
+    owl_arena_free(a);
+    owl_schema_free(s);
+}
+
+TEST(alternatives_that_are_equally_near_are_told_together, "")
+{
+    assert_nearest("{\"anyOf\":[{\"type\":\"object\",\"required\":[\"id\"]},{\"type\":[\"array\","
+                   "\"object\"]},{\"type\":\"string\"}]}",
+                   "7", "the value must be of type object, array or string, but is a number: 7");
+    assert_nearest("{\"oneOf\":[{\"properties\":{\"kind\":{\"const\":\"a\"}}},{\"properties\":{"
+                   "\"kind\":{\"const\":\"b\"}}},{\"properties\":{\"kind\":{\"enum\":[\"d\",\"b\","
+                   "[\"e\"]]}}}]}",
+                   "{\"kind\":\"c\"}",
+                   "/kind must be \"a\", \"b\", \"d\" or [\"e\"], but is \"c\"");
+    /* Alternatives within alternatives, in one element of many. */
+    assert_nearest(
+        "{\"items\":{\"anyOf\":[{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]},{"
+        "\"anyOf\":[{\"type\":\"array\"},{\"type\":\"boolean\"}]}]}}",
+        "[null,\"x\",7,[]]",
+        "/2 must be of type string, null, array or boolean, but is a number: 7");
+    /* One that is nearer is told alone. */
+    assert_nearest("{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"},{\"minimum\":8}]}", "7",
+                   "the value must be at least 8, but is 7");
+    /* What is wrong in one branch only is told of the first. */
+    assert_told("{\"anyOf\":[{\"properties\":{\"k\":{\"const\":\"a\"}},\"required\":[\"x\"]},{"
+                "\"properties\":{\"k\":{\"const\":\"b\"}},\"required\":[\"y\"]}]}",
+                "{\"k\":\"c\"}",
+                "/k #/anyOf/0/properties/k/const const: /k must be \"a\" or \"b\", but is \"c\"\n"
+                " #/anyOf/0/required required: the value lacks the required property \"x\"\n"
+                " #/anyOf anyOf: the value fits none of 2 alternatives; the nearest is told "
+                "before\n");
+}
+
 TEST(what_is_too_much_is_named, "")
 {
     assert_sentence("{\"uniqueItems\":true}", "[1,2,3,4,2]",
