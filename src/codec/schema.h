@@ -67,7 +67,8 @@ OWL_NODISCARD int owl_schema_validate(const struct owl_schema *s, owl_str proved
 /* One fault of an instance. All text is UTF-8, NUL-terminated and in the arena. */
 struct owl_violation {
     owl_str instance; /* JSON Pointer to the value, "" for the whole */
-    owl_str schema;   /* the keyword: URI of the document, if any, "#" and a JSON Pointer */
+    owl_str schema;   /* the keyword: URI of the document, if any, "#" and a JSON Pointer,
+                         percent-encoded */
     owl_str keyword;
     owl_str expected; /* what the keyword asks for: JSON, cut if it is long */
     owl_str found;    /* what is there: JSON, cut if it is long */

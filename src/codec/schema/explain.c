@@ -22,7 +22,7 @@ struct telling {
     struct owl_arena *a;
     const struct owl_tree *t;          /* the instance */
     const struct owl_miss *miss, *end; /* the one at hand, and where all end */
-    struct owl_buf b;
+    struct owl_buf b, pointer;
 };
 
 /* The JSON of a value, cut if it is long. */
@@ -60,6 +60,25 @@ static owl_str copied(struct telling *x, owl_str json)
 {
     put_cut(&x->b, json);
     return take(x);
+}
+
+/* "#" and the pointer to a node as a fragment of a URI (RFC 6901, 6). */
+static void put_fragment(struct telling *x, const struct owl_tree *t, uint32_t node)
+{
+    owl_buf_reset(&x->pointer);
+    owl_tree__pointer(t, node, &x->pointer);
+    owl_buf_putc(&x->b, '#');
+    for (size_t i = 0; i < x->pointer.n; i++) {
+        unsigned char c = (unsigned char)x->pointer.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     (c && strchr("-._~!$&'()*+,;=:@/?", c));
+        if (plain)
+            owl_buf_putc(&x->b, (char)c);
+        else
+            owl_buf_printf(&x->b, "%%%02X", c);
+    }
+    if (x->b.rc == 0)
+        x->b.rc = x->pointer.rc;
 }
 
 static const char *kind_name(const struct owl_tree *t, uint32_t node)
@@ -456,12 +475,13 @@ static void tell_unique(struct telling *x, const struct owl_miss *miss)
 /* More alternatives fit than one. */
 static void tell_fitting(struct telling *x, const struct owl_miss *miss)
 {
+    const struct owl_tree *t = &miss->unit->resource->doc->tree;
     uint64_t n = miss->extra >> 2 * OWL_FIT_BITS;
-    owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u%s", miss->op->n,
-                   (unsigned)n, n == 2 ? ": #" : ", among them #");
-    owl_tree__pointer(&miss->unit->resource->doc->tree, miss->at, &x->b);
-    owl_buf_printf(&x->b, "/%u and #", (unsigned)(miss->extra >> OWL_FIT_BITS & OWL_FIT_MAX));
-    owl_tree__pointer(&miss->unit->resource->doc->tree, miss->at, &x->b);
+    owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u%s ", miss->op->n,
+                   (unsigned)n, n == 2 ? ":" : ", among them");
+    put_fragment(x, t, miss->at);
+    owl_buf_printf(&x->b, "/%u and ", (unsigned)(miss->extra >> OWL_FIT_BITS & OWL_FIT_MAX));
+    put_fragment(x, t, miss->at);
     owl_buf_printf(&x->b, "/%u", (unsigned)(miss->extra & OWL_FIT_MAX));
 }
 
@@ -555,8 +575,7 @@ static void violation(struct telling *x, const struct owl_miss *miss, struct owl
     owl_tree__pointer(x->t, miss->node, &x->b);
     v->instance = take(x);
     owl_buf_puts(&x->b, d->uri);
-    owl_buf_putc(&x->b, '#');
-    owl_tree__pointer(&d->tree, miss->at, &x->b);
+    put_fragment(x, &d->tree, miss->at);
     v->schema = take(x);
     v->keyword = copied(x, keyword_of(miss));
     v->expected = copied(x, json_of(&d->tree, miss->at));
@@ -578,6 +597,7 @@ static int put_into_words(const struct owl_report *r, const struct owl_tree *t, 
     if (!list)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     owl_buf_init(&x.b, 1024 * 1024);
+    owl_buf_init(&x.pointer, 1024 * 1024);
     for (; x.miss < x.end && x.b.rc == 0; x.miss++) {
         if (owl_miss__tied(x.miss)) {
             all--;
@@ -588,6 +608,7 @@ static int put_into_words(const struct owl_report *r, const struct owl_tree *t, 
     }
     int rc = x.b.rc;
     owl_buf_done(&x.b);
+    owl_buf_done(&x.pointer);
     if (rc == 0)
         *ret = (struct owl_explanation){n, list, all - n};
     return rc;

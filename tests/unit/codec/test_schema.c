@@ -612,6 +612,19 @@ TEST(alternatives_that_are_equally_near_are_told_together, "")
                 "before\n");
 }
 
+TEST(the_place_in_the_schema_is_a_fragment_of_a_uri, "")
+{
+    assert_told("{\"properties\":{\"%41 <\303\251>\":{\"type\":\"null\"}}}",
+                "{\"%41 <\303\251>\":1}",
+                "/%41 <\303\251> #/properties/%2541%20%3C%C3%A9%3E/type type: /%41 <\303\251> must "
+                "be of type null, but is a number: 1\n");
+    assert_told("{\"$defs\":{\"a/b\":{\"oneOf\":[{\"$anchor\":\"x\"},{}]}},"
+                "\"$ref\":\"#/$defs/a~1b\"}",
+                "1",
+                " #/$defs/a~1b/oneOf oneOf: the value must fit exactly one of 2 alternatives, but "
+                "fits 2: #/$defs/a~1b/oneOf/0 and #/$defs/a~1b/oneOf/1\n");
+}
+
 TEST(what_is_too_much_is_named, "")
 {
     assert_sentence("{\"uniqueItems\":true}", "[1,2,3,4,2]",
