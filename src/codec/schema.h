@@ -87,8 +87,9 @@ struct owl_explanation {
 enum { OWL_SCHEMA_VIOLATIONS = 64 };
 
 /* Every fault of @p proved, in the order in which keywords are looked at. Of "anyOf" and "oneOf"
- * the faults of the branch that came nearest are told, then that no branch fits. The explanation
- * lives in @p a. @errors OWL_ELIMIT, OWL_ENOMEM. */
+ * the faults of the branch that came nearest are told (with the types and constants that others ask
+ * for, if they are as near), then that no branch fits. The explanation lives in @p a. @errors
+ * OWL_ELIMIT, OWL_ENOMEM. */
 OWL_NODISCARD int owl_schema_explain(const struct owl_schema *s, owl_str proved,
                                      struct owl_arena *a, struct owl_explanation *ret,
                                      owl_error *reterr);
