@@ -86,8 +86,17 @@ static void send_bytes(struct line *l, owl_str bytes)
     }
 }
 
+/* A cancellation may wait behind other requests of its connection, and meet a later request that has
+ * the same id on another one. */
+static uint64_t bit_of(owl_str id)
+{
+    return (uint64_t)1 << owl_hash(id) % 64;
+}
+
 static void expect_cancelled(owl_str id, bool http)
 {
+    if (http)
+        seen.cancelled |= id.p ? bit_of(id) : UINT64_MAX;
     for (unsigned i = 0; i < WANTS; i++)
         if (peers[wants[i].peer].http == http && (!id.p || owl_str_is(id, wants[i].id)))
             wants[i].optional = true;
@@ -105,7 +114,8 @@ static void expect_one(struct peer *p, unsigned exchange, owl_str text, const st
     struct want *w = m.id.p && (rc != 0 || request) ? want_new(number_of(p), exchange) : NULL;
     if (w) {
         keep_text(w->id, sizeof w->id, m.id);
-        w->optional = !request || !l || m.id.n >= sizeof w->id;
+        w->optional = !request || !l || m.id.n >= sizeof w->id ||
+                      (p->http && (seen.cancelled & bit_of(m.id)));
         if (l && l->call)
             keep_text(w->call, sizeof w->call, (owl_str){l->text.p + l->call, l->call_n});
         else if (request)

@@ -48,7 +48,8 @@ static struct {
         unsigned peer, exchange;
     } endpoint[MEMORIES];
     unsigned n_endpoints;
-    char cursor[200]; /* raw */
+    char cursor[200];   /* raw */
+    uint64_t cancelled; /* a bit for the hash of each id that HTTP peers have cancelled */
 } seen;
 
 /* The one of a ring of which @p n were seen that is @p back before the last. */
