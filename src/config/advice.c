@@ -278,7 +278,8 @@ void owl_advice__unit(struct owl_config *c, const struct owl_value *v, uint32_t 
     enum owl_key_unit unit = key ? owl_keys__of(&c->keys, key)->unit : OWL_UNIT__NONE;
     char text[40];
     struct owl_buf b;
-    if (unit == OWL_UNIT__NONE || v->kind != OWL_NODE_STRING || v->text.n >= sizeof text)
+    if (unit == OWL_UNIT__NONE || v->kind != OWL_NODE_STRING || v->text.n >= sizeof text ||
+        owl_config_secret(c, v))
         return;
     size_t n = shorten(v->text, text, sizeof text);
     bool digits = n > 0 && strspn(text, "0123456789") == n;

@@ -197,7 +197,8 @@ static void wrong_amount(struct judging *j, uint32_t key, const char *how)
     owl_buf_printf(&j->b, " must be %s %.*s%s, but is ", how, (int)j->v->expected.n,
                    j->v->expected.p, units[owl_keys__of(&j->c->keys, key)->unit]);
     owl_str token = owl_source__token(j->c, j->value);
-    if (token.n > 0 && token.n < 20 && token.p[0] != '$' && !owl_str_eq(token, j->value->text))
+    if (token.n > 0 && token.n < 20 && token.p[0] != '$' && !owl_str_eq(token, j->value->text) &&
+        !owl_config_secret(j->c, j->value))
         owl_buf_printf(&j->b, "%.*s, which is ", (int)token.n, token.p); /* it has a unit */
     put_found(j);
 }

@@ -608,7 +608,10 @@ def lines_with_faults_show_no_secrets(box):
     text = SECRETS % {"s": SECRET, "hex": "5" * 64}
     tree = box.write("a.yaml", text) and box.tree("--config", "a.yaml", "--changed", env={"MY_TOKEN": "${MY_TOKEN}"})
     forms = {"a.yaml": text, "a.json": json.dumps(own(**tree), indent=2), "a.toml": as_toml(own(**tree)),
-             "b.toml": as_toml({"mcp": {"servers": [{"name": n, **v} for n, v in tree["servers"].items()]}})}
+             "b.toml": as_toml({"mcp": {"servers": [{"name": n, **v} for n, v in tree["servers"].items()]}}),
+             "b.yaml": "mcp_server:\n" + "".join(f"  {k}: {json.dumps(v)}\n" for k, v in tree.items()),
+             "b.json": '{"mcp_server":{\n' + ",\n".join(json.dumps({k: v}, separators=(",", ":"))[1:-1]
+                                                      for k, v in tree.items()) + "}}"}
     hidden = re.compile(f"{SECRET}(?!-not)|{'5' * 64}")
     for name, form in forms.items():
         lines = form.splitlines()

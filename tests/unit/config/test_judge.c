@@ -274,6 +274,20 @@ TEST(secrets_are_never_shown, "")
         "mcp_server:\n  servers: {a: {command: x, args: [\"X-Api-Key: hunter2\"], comand: y}}\n",
         "include: x-${TOKEN}.yaml\nmcp_server: {}\n",
         "mcp_server: {servers: {a: {url: x, prefix: '${TOKEN}'}, b: {url: x, prefix: '${TOKEN}'}}}",
+        "[mcp_server]\npassword hunter2\n",
+        "[mcp_server]\npassword = a\033hunter2\n",
+        "[mcp_server]\nx = 1\npassword = \"\"\"a\"b, hunter2\"\"\"\n",
+        /* Only the value is hidden, but all of it. */
+        "mcp_server:\n  servers: {a: {command: x, env: {A: 'it''s, hunter2'}, comand: 1}}\n",
+        "mcp_server:\n  servers: {a: {command: x, env: {A: a=b: hunter2}, comand: 1}}\n",
+        "mcp_server:\n  servers: {a: {command: x, env: {A: \"a\\\", hunter2\"}, comand: 1}}\n",
+        "mcp_server:\n  servers: {a: {command: x, args: [--token, 'a, hunter2'], comand: 1}}\n",
+        "mcp_server:\n  password: a, hunter2, x # b: c\n",
+        "mcp_server:\n  x: 1 # password: hunter2\n",
+        "mcp_server:\n  servers: {a: {command: x, env: {\n  A: b, B: hunter2}, comand: 1}}\n",
+        "{\"mcp_server\": {\n\"port\": 5, \"password\": \"a\\\", hunter2\", \"x\": 1}}",
+        "mcp_server: {state_key: 'a${b hunter2!}', x: 1}\n",
+        "mcp_server: {limits: {header_ms: '${TOKEN:-hunter2}'}}\n",
     };
     struct box b;
     box_open(&b);
@@ -287,6 +301,41 @@ TEST(secrets_are_never_shown, "")
     LOAD(&b, ENV("MCP_SERVER_STATE_KEY=hunter2", "MCP_SERVER_SERVERS={hunter2"));
     assert_true(owl_config_faults(b.c)->errors > 0);
     assert_says_not(&b, "hunter2");
+    box_close(&b);
+}
+
+TEST(names_and_our_own_words_beside_secrets_stay, "OR-10.4")
+{
+    static const struct {
+        const char *name, *text, *says;
+    } cases[] = {
+        {"a.json",
+         "{\"mcpServers\":{\"g\":{\"command\":\"x\",\"env\":{\"T_TOKEN\":\"comm timeout\"},"
+         "\"commnad\":\"x\",\"timeout\":\"abc\"}}}",
+         "error: `servers.g.timeout` is \"abc\": a time is a number"},
+        {"a.json", NULL, "warning: `commnad` is not understood, and has no effect\n"},
+        {"a.json", NULL, "hint: did you mean `command`?\n"},
+        {"a.json", NULL, "\"T_TOKEN\":***** ********},\"commnad\":\"x\",\"timeout\":\"abc\"}}}\n"},
+        {"mcp.json",
+         "{\"servers\":{\"p\":{\"command\":\"x\",\"env\":{\"A_KEY\":\"${input:a-key}\","
+         "\"R\":\"${input:region}\"}}}}",
+         "hint: set the variable OWLCLAW_INPUT_A_KEY\n"},
+        {"mcp.json", NULL, "the input `region` has no value\n"},
+        {"a.yaml",
+         "mcp_server:\n  servers:\n    g: {command: x, env: {A_TOKEN: http}, transport: https}\n",
+         "must be one of stdio, http, sse, but is \"https\"\n"},
+        {"a.yaml", NULL, "    g: {command: x, env: {A_TOKEN: ****}, transport: https}\n"},
+        {"a.yaml", NULL, "hint: did you mean `http`?\n"},
+        {"a.toml", "[mcp_server]\npassword = value-333\n", "error: found ***, expected a value\n"},
+        {"a.toml", NULL, "hint: text needs quotes: \"***\"\n"},
+    };
+    struct box b;
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        if (cases[i].text)
+            box_try(&b, cases[i].name, cases[i].text);
+        assert_says(&b, cases[i].says);
+    }
     box_close(&b);
 }
 
