@@ -300,9 +300,7 @@ static bool follows_name(const struct owl_value *v)
     const struct owl_value *before = v->prev;
     if (!v->parent || v->parent->kind != OWL_NODE_ARRAY)
         return false;
-    return before && before->kind == OWL_NODE_STRING && before->text.n > 2 &&
-           before->text.p[0] == '-' && !memchr(before->text.p, '=', before->text.n) &&
-           owl_secret__name(before->text);
+    return before && before->kind == OWL_NODE_STRING && owl_secret__option(before->text, v->text);
 }
 
 /* Whether it, or what it is in, came out of a secret variable. */
@@ -338,9 +336,12 @@ bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
     for (const struct owl_value *up = v; up != c->tree && up->parent; up = up->parent)
         if (owl_keys__of(&c->keys, owl_config__key(c, up))->secret || is_unknown_secret(c, v, up))
             return true;
-    if (v->kind != OWL_NODE_STRING)
+    if (v->kind != OWL_NODE_STRING && v->kind != OWL_NODE_NUMBER)
         return false;
     owl_str name = v->key.p ? v->key : v->parent ? v->parent->key : (owl_str){NULL, 0};
+    unsigned numbers = OWL_KEY__INTEGER | OWL_KEY__NUMBER;
+    if (owl_keys__of(&c->keys, owl_config__key(c, v))->types & numbers) /* an amount is none */
+        return v->kind == OWL_NODE_STRING && owl_secret__text(v->text);
     return owl_secret__name(name) || owl_secret__text(v->text) || follows_name(v);
 }
 

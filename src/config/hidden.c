@@ -52,7 +52,7 @@ static owl_str unquoted(owl_str s)
  * schema's own secrets are named here. */
 static bool telling(owl_str dotted)
 {
-    static const char *const names[] = {"state_key", "key", "env", "headers"};
+    static const char *const names[] = {"env", "headers"};
     for (owl_str name; owl_str_split(&dotted, '.', &name);) {
         name = unquoted(owl_str_trim(name));
         if (owl_secret__name(name))
@@ -85,7 +85,8 @@ static size_t named_from(owl_str line)
         size_t at = end;
         while (at < line.n && (line.p[at] == '"' || line.p[at] == '\'' || line.p[at] == ' '))
             at++;
-        bool mark = at < line.n && strchr(":=,", line.p[at]), forgotten = i == first && at > end;
+        bool mark = at < line.n && strchr(":=,", line.p[at]),
+             forgotten = at > end && (i == first || word.p[0] == '-');
         if (word.n > 0 && at < line.n && (mark || forgotten) && telling(word))
             return at + mark;
         i = end > i ? end : i + 1;
@@ -150,6 +151,16 @@ static owl_str name_before(owl_str line, size_t at)
     return (owl_str){line.p + begin, end - begin};
 }
 
+/* Whether a line is an element of a list, "- --token", that tells what the next one is. */
+static bool is_option(owl_str line)
+{
+    line = owl_str_trim(line);
+    if (line.n < 4 || memcmp(line.p, "- ", 2) != 0)
+        return false;
+    line = unquoted(owl_str_trim((owl_str){line.p + 2, line.n - 2}));
+    return owl_secret__option(line, OWL_STR("x:"));
+}
+
 /* Whether a line is within, or goes on with, what an earlier one began, and that is secret: the
  * lines above it that are indented less, a [table], and a name at the end of the last line. Of a
  * map only the values are. */
@@ -171,7 +182,7 @@ static bool continues_secret(owl_str text, owl_str line, bool *ret_map)
         bool opens = from != NOWHERE &&
                      owl_str_trim((owl_str){begin + from, above.n - from}).n == 0;
         *ret_map = opens && is_map(name_before(above, from));
-        if (last && opens)
+        if (last && (opens || is_option(above)))
             return true;
         last = false;
         owl_str table = owl_str_trim(above);
@@ -223,10 +234,10 @@ struct scan {
     const bool *secret; /* a byte where a secret of the tree begins */
     owl_str s;
     size_t at;
-    bool flow;   /* a comma ends a word wherever it is */
-    bool behind; /* a name and its ":" or "=" */
-    bool hide;   /* what follows belongs to a name that speaks of secrets */
-    bool option; /* the value before was "--token" */
+    bool flow;      /* a comma ends a word wherever it is */
+    bool behind;    /* a name and its ":" or "=" */
+    bool hide;      /* what follows belongs to a name that speaks of secrets */
+    owl_str before; /* the value before, or absent: it may be "--token" */
     unsigned depth;
     bool within[DEPTH]; /* what is in these brackets does */
 };
@@ -299,12 +310,12 @@ static void scan_word(struct scan *c)
     if (!c->behind && next < s.n && (s.p[next] == ':' || s.p[next] == '=')) {
         c->behind = true;
         c->hide = within || telling(word);
-        c->option = false;
+        c->before = (owl_str){NULL, 0};
         c->at = next + 1;
     } else {
-        if (c->hide || within || c->option || owl_secret__text(word))
+        if (c->hide || within || owl_secret__option(c->before, word) || owl_secret__text(word))
             hide(c->h, from, to);
-        c->option = word.n > 2 && word.p[0] == '-' && owl_secret__name(word);
+        c->before = word;
     }
     for (size_t i = from; i < to; i++)
         if (c->secret[i])
@@ -316,7 +327,7 @@ static void scan_mark(struct scan *c, char mark)
     bool within = c->hide || (c->depth > 0 && c->within[c->depth - 1]);
     if (mark == '{' || mark == '[') {
         c->within[c->depth++] = within;
-        c->option = false;
+        c->before = (owl_str){NULL, 0};
     } else if (mark != ',') {
         c->depth -= c->depth > 0;
     }

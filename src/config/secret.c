@@ -21,22 +21,69 @@ static bool ends(owl_str s, const char *word)
     return s.n >= n && strncasecmp(s.p + s.n - n, word, n) == 0;
 }
 
-bool owl_secret__name(owl_str name)
+static bool begins(owl_str s, const char *word)
 {
-    static const char *const telling[] = {
+    size_t n = strlen(word);
+    return s.n >= n && strncasecmp(s.p, word, n) == 0;
+}
+
+static bool is_any(owl_str s, const char *const *words, size_t n,
+                   bool (*like)(owl_str s, const char *word))
+{
+    for (size_t i = 0; i < n; i++)
+        if (like(s, words[i]))
+            return true;
+    return false;
+}
+
+/* The last word of a name: "Key" of authKey and X-Auth-Key. */
+static owl_str last_word(owl_str name)
+{
+    size_t from = name.n;
+    while (from > 0 && !strchr("_-. ", name.p[from - 1])) {
+        from--;
+        bool small = from > 0 && name.p[from - 1] >= 'a' && name.p[from - 1] <= 'z';
+        if (small && name.p[from] >= 'A' && name.p[from] <= 'Z')
+            break;
+    }
+    return (owl_str){name.p + from, name.n - from};
+}
+
+/* A name with one of these in it, wherever. */
+static bool has_long_word(owl_str name)
+{
+    static const char *const words[] = {
         "token",      "secret",      "passw",         "passphrase",  "api_key",    "api-key",
         "apikey",     "private_key", "privatekey",    "private-key", "access_key", "accesskey",
-        "access-key", "credential",  "authorization", "cookie"};
-    static const char *const harmless[] = {"file",   "_path", "_dir", "_url",    "_uri",   "tokens",
-                                           "_limit", "_ttl",  "_env", "_header", "seconds"};
-    for (size_t i = 0; i < OWL_COUNT(harmless); i++)
-        if (ends(name, harmless[i]))
-            return false;
-    for (size_t i = 0; i < OWL_COUNT(telling); i++)
-        if (holds(name, telling[i]))
+        "access-key", "credential",  "authorization", "cookie",      "signature"};
+    return is_any(name, words, OWL_COUNT(words), holds);
+}
+
+/* A name that ends with one of these, which are too short to be looked for within words. */
+static bool has_short_word(owl_str name)
+{
+    static const char *const words[] = {"key", "auth",  "pat", "pass", "pwd", "jwt", "bearer",
+                                        "dsn", "creds", "otp", "totp", "sig", "cred"};
+    owl_str last = last_word(name);
+    if (owl_str_is(name, "PWD")) /* the folder that a shell is in */
+        return false;
+    for (size_t i = 0; i < OWL_COUNT(words); i++)
+        if (owl_str_ieq(last, owl_str_of(words[i])))
             return true;
-    return owl_str_ieq(name, OWL_STR("auth")) || ends(name, "_auth") || ends(name, "_pat") ||
-           ends(name, "_key");
+    return false;
+}
+
+static bool is_harmless(owl_str name)
+{
+    static const char *const ends_with[] = {"file", "_path",   "_dir",   "_url",
+                                            "_uri", "tokens",  "_limit", "_ttl",
+                                            "_env", "_header", "seconds"};
+    return is_any(name, ends_with, OWL_COUNT(ends_with), ends);
+}
+
+bool owl_secret__name(owl_str name)
+{
+    return !is_harmless(name) && (has_long_word(name) || has_short_word(name));
 }
 
 /* scheme://user:password@host */
@@ -61,7 +108,8 @@ static bool word_char(char c)
            c == '-';
 }
 
-/* --token=x, ?api_key=x, "X-Api-Key: x" */
+/* --token=x, ?key=x, "X-Api-Key: x". A short word may be one of a sentence ("key: value"): it is
+ * that of an option, or of a query, or begins the text. */
 static bool has_assignment(owl_str s)
 {
     for (size_t i = 1; i < s.n; i++) {
@@ -70,8 +118,43 @@ static bool has_assignment(owl_str s)
             continue;
         while (from > 0 && word_char(s.p[from - 1]))
             from--;
-        if (owl_secret__name((owl_str){s.p + from, i - from}))
+        owl_str name = {s.p + from, i - from};
+        bool alone = from == 0 || s.p[from] == '-' || strchr("?&;", s.p[from - 1]);
+        if (is_harmless(name))
+            continue;
+        if (has_long_word(name) || (s.p[i] == '=' && alone && has_short_word(name)))
             return true;
+    }
+    return false;
+}
+
+/* A user and a password, of -u; not the numbers of a user and a group. */
+static bool is_pair(owl_str s)
+{
+    size_t digits = 0;
+    while (digits < s.n && strchr("0123456789:", s.p[digits]))
+        digits++;
+    return memchr(s.p, ':', s.n) != NULL && digits < s.n;
+}
+
+bool owl_secret__option(owl_str option, owl_str text)
+{
+    if (option.n < 2 || option.p[0] != '-' || memchr(option.p, '=', option.n) || text.n == 0)
+        return false;
+    bool user = owl_str_is(option, "-u") || owl_str_is(option, "--user");
+    return user ? is_pair(text) : owl_secret__name(option);
+}
+
+/* npx x --token y */
+static bool has_option(owl_str s)
+{
+    owl_str before = {"", 0};
+    for (owl_str word; s.p && owl_str_split(&s, ' ', &word);) {
+        if (word.n == 0)
+            continue;
+        if (owl_secret__option(before, word))
+            return true;
+        before = word;
     }
     return false;
 }
@@ -80,7 +163,7 @@ bool owl_secret__text(owl_str text)
 {
     static const char *const schemes[] = {"Bearer ", "Basic "};
     for (size_t i = 0; i < OWL_COUNT(schemes); i++)
-        if (text.n > strlen(schemes[i]) && strncasecmp(text.p, schemes[i], strlen(schemes[i])) == 0)
+        if (text.n > strlen(schemes[i]) && begins(text, schemes[i]))
             return true;
-    return has_password(text) || has_assignment(text);
+    return has_password(text) || has_assignment(text) || has_option(text);
 }

@@ -596,6 +596,23 @@ def secrets_are_never_shown(box):
     equal(json.loads(box.config("show", "state_key", "--json", env=env).out), "********")
 
 
+@box_test()
+def secrets_by_any_other_name_are_never_shown(box):
+    names = ["DB_PASS", "PASS", "MYSQL_PWD", "JWT", "BEARER", "SENTRY_DSN", "CREDS", "OTP"]
+    args = [*("${%s}" % name for name in names), f"--key={SECRET}", "--auth-key", SECRET, "--bearer", SECRET,
+            "--pat", SECRET, f"--jwt={SECRET}", "-u", f"user:{SECRET}", f"https://h/?key={SECRET}&x=1",
+            f"https://h/?x=1&sig={SECRET}"]
+    box.write("mcp-server.json", own(servers={"a": {"command": f"npx mcp-remote --token {SECRET}", "args": args}}))
+    for words in (["show"], ["show", "--json"], ["show", "servers.a"], ["validate"], ["validate", "--json"]):
+        done = box.config(*words, env={name: SECRET for name in names})
+        check(SECRET not in done.out + done.err, f"{words}: {done.out}{done.err}")
+    box.write("mcp-server.yaml", "mcp_server:\n  servers:\n    a:\n      command: x\n      args:\n"
+              "        - --password\n        - 90210777\n")
+    for words in (["show"], ["validate"], ["validate", "--json"]):
+        done = box.config(*words, code=1)
+        check("90210777" not in done.out + done.err, f"{words}: {done.out}{done.err}")
+
+
 def mutations(line):
     """A line with a slip of the finger."""
     yield from (line.replace(": ", ":: ", 1), line.replace(" = ", " == ", 1), line + " ]", line + ' "',

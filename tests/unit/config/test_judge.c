@@ -275,6 +275,9 @@ TEST(secrets_are_never_shown, "")
         "include: x-${TOKEN}.yaml\nmcp_server: {}\n",
         "mcp_server: {servers: {a: {url: x, prefix: '${TOKEN}'}, b: {url: x, prefix: '${TOKEN}'}}}",
         "[mcp_server]\npassword hunter2\n",
+        "mcp_server:\n  servers: {a: {command: npx x --token hunter2, comand: x}}\n",
+        "mcp_server:\n  servers:\n    a:\n      args:\n        - --password\n        - hunter2: x: "
+        "y\n",
         "[mcp_server]\npassword = a\033hunter2\n",
         "[mcp_server]\nx = 1\npassword = \"\"\"a\"b, hunter2\"\"\"\n",
         /* Only the value is hidden, but all of it. */
@@ -298,6 +301,12 @@ TEST(secrets_are_never_shown, "")
         assert_true(owl_config_faults(b.c)->errors > 0);
         assert_says_not(&b, "hunter2");
     }
+    box_write(&b, "a.yaml",
+              "mcp_server:\n  servers:\n    a:\n      command: x\n      args:\n"
+              "        - --password\n        - 90210777\n");
+    LOAD(&b, FILES("a.yaml"));
+    assert_says(&b, "must be a text, but is a number\n");
+    assert_says_not(&b, "90210777");
     LOAD(&b, ENV("MCP_SERVER_STATE_KEY=hunter2", "MCP_SERVER_SERVERS={hunter2"));
     assert_true(owl_config_faults(b.c)->errors > 0);
     assert_says_not(&b, "hunter2");

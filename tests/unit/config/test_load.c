@@ -487,7 +487,7 @@ TEST(secrets_are_known_by_schema_name_and_origin, "")
         "'0000000000000000000000000000000000000000000000000000000000000000'\n"
         "  title: t\n  instructions: use ${API_TOKEN}\n  name: ${HOST}\n"
         "  servers: {a: {url: 'https://h/', headers: {Authorization: x, X: y}, env: {PLAIN: 1}},\n"
-        "    b: {command: c, args: [--token, abc, --key=1, '--password=x', plain]},\n"
+        "    b: {command: c, args: [--token, abc, --port=1, '--password=x', plain]},\n"
         "    c: {url: 'https://u:p@h/'}}\n");
     LOAD(&b, FILES("a.yaml"), ENV("API_TOKEN=s3cret", "HOST=h"));
     assert_errors(&b, 0);

@@ -211,10 +211,24 @@ TEST(names_and_texts_that_speak_of_secrets, "")
                                          "GH_PAT",
                                          "AWS_SECRET_ACCESS_KEY",
                                          "PRIVATE_KEY",
-                                         "auth"};
-    static const char *const open[] = {"HOST",     "token_file", "max_tokens",
-                                       "key_file", "path",       "secret_path",
-                                       "author",   "",           "token_url"};
+                                         "auth",
+                                         "DB_PASS",
+                                         "PASS",
+                                         "MYSQL_PWD",
+                                         "JWT",
+                                         "BEARER",
+                                         "SENTRY_DSN",
+                                         "CREDS",
+                                         "OTP",
+                                         "--auth-key",
+                                         "--pat",
+                                         "authKey",
+                                         "key",
+                                         "sig"};
+    static const char *const open[] = {"HOST",      "token_file",  "max_tokens", "key_file",
+                                       "path",      "secret_path", "author",     "",
+                                       "token_url", "PWD",         "monkey",     "bypass",
+                                       "keyboard",  "COMPASS",     "sigma"};
     for (size_t i = 0; i < OWL_COUNT(secret); i++)
         assert_true(owl_secret__name(owl_str_of(secret[i])));
     for (size_t i = 0; i < OWL_COUNT(open); i++)
@@ -225,6 +239,19 @@ TEST(names_and_texts_that_speak_of_secrets, "")
     assert_true(owl_secret__text(OWL_STR("bearer abc")));
     assert_false(owl_secret__text(OWL_STR("https://me@host/a:b")));
     assert_false(owl_secret__text(OWL_STR("--port=3")));
+    assert_true(owl_secret__text(OWL_STR("--key=abc")));
+    assert_true(owl_secret__text(OWL_STR("--jwt=abc")));
+    assert_true(owl_secret__text(OWL_STR("https://h/?a=b&key=abc")));
+    assert_true(owl_secret__text(OWL_STR("https://h/?sig=abc")));
+    assert_true(owl_secret__text(OWL_STR("npx mcp-remote --token abc")));
+    assert_true(owl_secret__text(OWL_STR("curl -u me:pw http://h")));
+    assert_false(owl_secret__text(OWL_STR("docker run -u 1000:1000 x")));
+    assert_false(owl_secret__text(OWL_STR("the key: a word; one pass: more")));
+    assert_false(owl_secret__text(OWL_STR("npx mcp-remote --token")));
+    assert_true(owl_secret__option(OWL_STR("--bearer"), OWL_STR("x")));
+    assert_true(owl_secret__option(OWL_STR("-u"), OWL_STR("me:x")));
+    assert_false(owl_secret__option(OWL_STR("-u"), OWL_STR("me")));
+    assert_false(owl_secret__option(OWL_STR("--port"), OWL_STR("80")));
     assert_false(owl_secret__text(OWL_STR("=")));
     assert_false(owl_secret__text(OWL_STR("Bearer ")));
 }
