@@ -30,15 +30,27 @@ static uint32_t count(const struct owl_config *c, const char *key)
     return v ? v->count : 0;
 }
 
-static void put_http(struct owl_buf *b, const struct owl_config *c)
+/* A Unix socket, or a host and a port, which do not count then. */
+static void put_address(struct owl_buf *b, const struct owl_config *c)
 {
+    const struct owl_value *socket = owl_config_get(c, "http.socket");
     owl_str host = text(c, "http.host");
     bool v6 = host.n > 0 && memchr(host.p, ':', host.n) != NULL;
-    line(b, "http");
+    if (socket && socket->kind == OWL_NODE_STRING) {
+        owl_buf_putz(b, "Unix socket ");
+        owl_put_visible(b, text(c, "http.socket"));
+        return;
+    }
     owl_buf_putz(b, v6 ? "[" : "");
     owl_put_visible(b, host);
     owl_buf_putz(b, v6 ? "]:" : ":");
     owl_put_visible(b, text(c, "http.port"));
+}
+
+static void put_http(struct owl_buf *b, const struct owl_config *c)
+{
+    line(b, "http");
+    put_address(b, c);
     owl_buf_putz(b, is_on(c, "http.tls.enabled") ? ", TLS" : ", no TLS");
     if (is_on(c, "http.tls.enabled") && is_on(c, "http.tls.verify_client"))
         owl_buf_putz(b, " with client certificates");

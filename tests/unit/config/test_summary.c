@@ -26,6 +26,22 @@ TEST(a_broken_configuration_is_summed_up_as_far_as_it_goes, "")
     box_close(&b);
 }
 
+TEST(the_socket_is_named_that_is_listened_on, "")
+{
+    struct box b;
+    struct owl_buf text;
+    box_open(&b);
+    box_try(&b, "a.yaml",
+            "mcp_server: {transport: http, http: {socket: /run/owl.sock, port: 99}}\n");
+    owl_buf_init(&text, 4096);
+    owl_config_summary(&text, b.c);
+    owl_buf_putc(&text, '\0');
+    assert_non_null(strstr(text.p, "\n  http        Unix socket /run/owl.sock, no TLS\n"));
+    assert_null(strstr(text.p, "99"));
+    owl_buf_done(&text);
+    box_close(&b);
+}
+
 TEST(a_summary_without_room_or_memory_fails, "")
 {
     struct box b;
