@@ -83,17 +83,32 @@ int owl_config__break(struct owl_config *c, owl_str server, const struct owl_fau
 
 /* ---- default places --------------------------------------------------------------------- */
 
-/* The first of our own files that is there. */
+const char *const owl_config_names[] = {"mcp-server.yaml", "mcp-server.yml", "mcp-server.toml",
+                                        "mcp-server.json", "owlclaw.yaml",   NULL};
+
+/* The first of our own files that is there. Whoever changes another one would wait in vain. */
 static int own_file(struct owl_load *l)
 {
-    static const char *const names[] = {"mcp-server.yaml", "mcp-server.yml", "mcp-server.toml",
-                                        "mcp-server.json", "owlclaw.yaml"};
-    for (size_t i = 0; i < OWL_COUNT(names); i++) {
-        char *path = owl_source__join(l->c->arena, owl_str_of(l->dir), owl_str_of(names[i]));
+    struct owl_config *c = l->c;
+    uint32_t source = 0;
+    for (size_t i = 0; owl_config_names[i]; i++) {
+        char *path = owl_source__join(c->arena, owl_str_of(l->dir),
+                                      owl_str_of(owl_config_names[i]));
         if (!path)
             return -OWL_ENOMEM;
-        if (access(path, F_OK) == 0)
-            return owl_include__file(l, names[i]);
+        if (access(path, F_OK))
+            continue;
+        if (source > 0) {
+            struct owl_fault *f = owl_warning_add(&c->faults, owl_config__no_place(source),
+                                                  "this file is read, `%s` beside it is not",
+                                                  owl_config_names[i]);
+            owl_fault_hint(&c->faults, f, "keep one of them, or `include` the other in this one");
+            continue;
+        }
+        source = (uint32_t)c->n_sources;
+        int rc = owl_include__file(l, owl_config_names[i]);
+        if (rc)
+            return rc;
     }
     return 0;
 }

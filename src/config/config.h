@@ -36,6 +36,9 @@ struct owl_config_options {
     bool as_written;    /* what the files say, in our shape: no variables, settings or defaults */
 };
 
+/* Our own files in the default place, of which the first that is there is read; NULL behind. */
+extern const char *const owl_config_names[];
+
 /* Reads and judges everything. There is always a configuration, whatever is wrong with it: its
  * faults say so. @errors OWL_ENOMEM; OWL_ELIMIT: the files become far more than they are, by
  * variables or by being included again and again. */

@@ -738,14 +738,48 @@ def import_writes_a_new_file_only(box):
     equal(written.read_text(), "mine")
     box.write("one.json", {"mcpServers": {"x": {"command": "x"}}})
     equal(box.config("import", "one.json", "--output", "sub.yaml").out, "sub.yaml: written, 1 server\n")
-    done = box.config("import", "one.json", "--output", "no/such/folder.yaml", code=2)
+    done = box.config("import", "one.json", "--output", "no/such/folder.yaml", code=74)
     equal(done.err, "owlclaw: cannot create no/such/folder.yaml: No such file or directory\n")
     (box.folder / "link.yaml").symlink_to("/dev/full")
     box.config("import", "one.json", "--output", "link.yaml", code=1)
     if os.geteuid() != 0:
         box.folder.chmod(0o500)
-        contains(box.config("import", "one.json", "-o", "x.yaml", code=2).err, "cannot create x.yaml: Permission")
+        contains(box.config("import", "one.json", "-o", "x.yaml", code=74).err, "cannot create x.yaml: Permission")
         box.folder.chmod(0o700)
+
+
+@box_test()
+def import_writes_what_its_name_says(box):
+    box.write("mcp.json", CURSOR)
+    tree = json.loads(box.config("import", "mcp.json", "--json").out)
+    equal(sorted(tree["mcp_server"]["servers"]), ["a", "b"])
+    equal(box.config("import", "mcp.json", "-o", "out.json").out, "out.json: written, 2 servers\n")
+    equal(json.loads((box.folder / "out.json").read_text()), tree)
+    box.config("validate", "--config", "out.json", env={"K_TOKEN": "k"})
+    equal(json.loads(box.config("import", "mcp.json", "-o", "b.yaml", "--json").out), {"file": "b.yaml", "servers": 2})
+    box.config("validate", "--config", "b.yaml", env={"K_TOKEN": "k"})
+    done = box.config("import", "mcp.json", "-o", "out.toml", code=2)
+    equal(done.err, "owlclaw: out.toml: TOML is read, but not written; name a .yaml or .json file\n")
+    check(not (box.folder / "out.toml").exists(), "nothing is written")
+
+
+@box_test()
+def of_two_files_in_the_default_place_one_is_read(box):
+    box.write("mcp.json", CURSOR)
+    for name in ("mcp-server.toml", "mcp-server.yml", "mcp-server.json", "owlclaw.yaml"):
+        path = box.write(name, "")
+        for options in (["--write"], ["-o", "mcp-server.yaml"]):
+            done = box.config("import", "mcp.json", *options, code=1)
+            contains(done.err, f"{name} is there already, and of it and mcp-server.yaml only one would be read; write")
+        check(not (box.folder / "mcp-server.yaml").exists(), "nothing is written")
+        path.unlink()
+    box.write("mcp-server.json", own(title="json"))
+    box.write("mcp-server.toml", '[mcp_server]\ntitle = "toml"\n')
+    for command in ("validate", "show"):
+        done = box.config(command)
+        contains(done.out + done.err, "mcp-server.toml: warning: this file is read, `mcp-server.json` beside it is not")
+    contains(box.config("show", "title").out, "toml")
+    check("is not" not in box.config("validate", "--config", "mcp-server.toml").out, "it was named")
 
 
 @box_test()
