@@ -12,9 +12,19 @@ SCHEMA = json.loads((pathlib.Path(__file__).resolve().parent.parent.parent /
 TEXTS = ["x", "no", "012", "1e3", "null", "~", "a b", " a ", "\n", "\t#", "'", '"', "\\", "-", "- a",
          "a: b", "#a", "ä\U0001f600\u2028", "[", "{a}", "%", "@", "|", ">", "a,b", "$", "$$", "}", "é",
          "2026-07-28", "0x1f", ".5", "=", "<<", "*a", "&a", "!a", "a\r\nb", "\x7f", "true", "."]
+
+
+def element(*path):
+    """The pattern of the elements of a list of `http`."""
+    key = {"properties": SCHEMA["$defs"]["http"]["properties"]}
+    for name in path:
+        key = key["properties"][name]
+    return key["items"]["else"]["pattern"]
+
+
 # What fits the patterns of the schema: a pattern that is not here is one that nobody has tested.
 FITTING = {
-    r"^https?://[^\s/][^\s\u0000-\u001f\u007f]*$": ["https://a.example/mcp", "http://127.0.0.1:1/x?y=z#f"],
+    SCHEMA["$defs"]["url"]["else"]["pattern"]: ["https://a.example/mcp", "http://127.0.0.1:1/x?y=z#f"],
     r"^postgres(ql)?://": ["postgresql://h/d", "postgres://u:p@h:1/d"],
     r"^[0-9A-Fa-f]{64}$": ["0123456789abcdef" * 4, "F" * 64, "0" * 64],
     r"^[A-Z]{3}$": ["USD", "CNY", "EUR"],
@@ -25,7 +35,9 @@ FITTING = {
     r"^[^=\u0000]+$": ["A", "a.b", "1", "Ä", "A B"],
     r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$": ["X-A", "0", "null", "~"],
     r"^[^\r\n\u0000]*$": ["", "Bearer x", "ä", "a: b #c"],
-    r"^(\*|[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+)$": ["*", "https://a.example", "http://[::1]:3000"],
+    element("cors", "allowed_origins"): ["*", "https://a.example", "http://[::1]:3000"],
+    element("allowed_hosts"): ["*", "a.example", "[::1]", "a:80", "no"],
+    element("trusted_proxies"): ["unix", "10.0.0.1", "10.0.0.0/8", "::/0", "2001:db8::/32"],
 }
 TIMES = [("ms", 1), ("s", 1000), ("sec", 1000), ("m", 60_000), ("min", 60_000), ("h", 3_600_000)]
 SIZES = [("", 1), ("B", 1), ("K", 1000), ("kB", 1000), (" KiB", 1024), ("MiB", 1 << 20), ("Mb", 10**6)]

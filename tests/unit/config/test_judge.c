@@ -434,6 +434,52 @@ TEST(advice_mends_what_it_is_given_for, "OR-10.4")
     box_close(&b);
 }
 
+/* Each element of the first list is refused with its words, none of the second. */
+TEST(addresses_that_nobody_can_have_are_refused, "OR-10.4")
+{
+    static const struct {
+        const char *bad, *good;
+        size_t errors;
+        const char *says;
+    } cases[] = {
+        {"{http: {trusted_proxies: [10.0.0.0/33, unx, 10.0.0, '::/200', '', 256.1.1.1, "
+         "'1::2::3/x']}}",
+         "{http: {trusted_proxies: [10.0.0.1, 10.0.0.0/8, '::1', '2001:db8::/32', unix, "
+         "'::ffff:1.2.3.4', '1:2:3:4:5:6:7:8/128', '${P}']}}",
+         7, "a proxy is an address, a CIDR block or `unix`\n"},
+        {"{http: {allowed_hosts: [a b, 'https://x.com', '', x/y, 'a:99999', '::1', '*.x.com']}}",
+         "{http: {allowed_hosts: [a.b, '*', '[::1]', 'a:80', my_host, '[::1]:8080']}}", 7,
+         "a host is a name or an address, perhaps with a port"},
+        {"{http: {cors: {allowed_origins: ['http://a:99999', 'http://a:', 'http://*.x.com', '', "
+         "'http://u@a', 'http://a/']}}}",
+         "{http: {cors: {allowed_origins: ['*', 'http://a', 'https://a.b:65535', "
+         "'http://[::1]:80', "
+         "'vscode-webview://ab']}}}",
+         6, "an origin is a scheme, a host and perhaps a port up to 65535"},
+        {"{servers: {a: {url: 'http://h:99999/'}, b: {url: 'https://[::1'}, c: {url: 'http://'}, "
+         "d: {url: 'https://exa mple.com/'}, e: {url: 'http://h:/'}}}",
+         "{servers: {a: {url: 'HTTPS://x'}, b: {url: 'https://[::1]:80/x?y#z'}, "
+         "c: {url: 'https://x?y'}, d: {url: 'http://me@h'}, e: {url: 'https://${P}/'}}}",
+         5, "a URL has a host, perhaps a port up to 65535, and no blanks\n"},
+        {"{servers: {a: {url: 'example.com/x'}}}", "{}", 1, "write it with its scheme"},
+    };
+    struct box b;
+    char text[400];
+    box_open(&b);
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        snprintf(text, sizeof text, "mcp_server: %s\n", cases[i].bad);
+        box_write(&b, "a.yaml", text);
+        LOAD(&b, FILES("a.yaml"));
+        assert_says(&b, cases[i].says);
+        assert_errors(&b, cases[i].errors);
+        snprintf(text, sizeof text, "mcp_server: %s\n", cases[i].good);
+        box_write(&b, "a.yaml", text);
+        LOAD(&b, FILES("a.yaml"), ENV("P=10.1.1.1"));
+        assert_errors(&b, 0);
+    }
+    box_close(&b);
+}
+
 TEST(names_of_variables_are_no_secrets, "")
 {
     struct box b;

@@ -147,16 +147,15 @@ TEST(variables_become_what_their_keys_want, "OR-10.2")
 {
     struct box b;
     box_open(&b);
-    LOAD(&b,
-         ENV("MCP_SERVER_HTTP_CORS_ALLOWED_ORIGINS=https://a.example, https://b.example",
-             "MCP_SERVER_HTTP_ALLOWED_HOSTS=[\"x\",\"y,z\"]", "MCP_SERVER_LIMITS_BODY_BYTES=1MiB",
-             "MCP_SERVER_LIMITS_IDLE_MS=5s", "MCP_SERVER_HTTP_TLS_ENABLED=off",
-             "MCP_SERVER_SERVERS={\"a\":{\"command\":\"x\",\"timeout\":\"1m\"}}",
-             "MCP_SERVER_TRACING_SAMPLE_RATIO=0.5", "MCP_SERVER_TITLE=true",
-             "MCP_SERVER_NAME=", "MCP_SERVERLESS=1", "OTHER=1"));
+    LOAD(&b, ENV("MCP_SERVER_HTTP_CORS_ALLOWED_ORIGINS=https://a.example, https://b.example",
+                 "MCP_SERVER_REDACT=[\"x\",\"y,z\"]", "MCP_SERVER_LIMITS_BODY_BYTES=1MiB",
+                 "MCP_SERVER_LIMITS_IDLE_MS=5s", "MCP_SERVER_HTTP_TLS_ENABLED=off",
+                 "MCP_SERVER_SERVERS={\"a\":{\"command\":\"x\",\"timeout\":\"1m\"}}",
+                 "MCP_SERVER_TRACING_SAMPLE_RATIO=0.5", "MCP_SERVER_TITLE=true",
+                 "MCP_SERVER_NAME=", "MCP_SERVERLESS=1", "OTHER=1"));
     assert_errors(&b, 0);
     assert_value(&b, "http.cors.allowed_origins", "[\"https://a.example\",\"https://b.example\"]");
-    assert_value(&b, "http.allowed_hosts", "[\"x\",\"y,z\"]");
+    assert_value(&b, "redact", "[\"x\",\"y,z\"]");
     assert_value(&b, "limits.body_bytes", "1048576");
     assert_value(&b, "limits.idle_ms", "5000");
     assert_value(&b, "http.tls.enabled", "false");
