@@ -21,7 +21,7 @@ static const struct {
 } keys[] = {
     {"http", "port", {"1", "8080", "65535", "\"${PORT}\""}},
     {"http", "host", {"\"127.0.0.1\"", "\"::1\"", "\"localhost\""}},
-    {"http", "allowed_hosts", {"[]", "[\"a\"]", "[\"a\", \"b,c\", \"\"]"}},
+    {"skills", "dirs", {"[]", "[\"a\"]", "[\"a\", \"b,c\", \"\"]"}},
     {"tools", "default_timeout_seconds", {"3", "0.5", "\"1h30m\"", "\"${LONG}\"", "1e2"}},
     {"limits", "body_bytes", {"1024", "\"64KiB\"", "\"1.5MB\""}},
     {"limits", "idle_ms", {"100", "\"5s\""}},
