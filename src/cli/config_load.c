@@ -18,14 +18,26 @@ static const struct {
     {"skills-dir", "resources.skills_dir"},
 };
 
-/* One --set. The text is cut at its first "=", in a copy. */
+/* The "=" behind the key, whose quoted names may have one too. */
+static char *find_equals(char *text)
+{
+    owl_str rest = owl_str_of(text), name;
+    char *from = text;
+    while (owl_config_step(&rest, &name) && rest.p && !memchr(name.p, '=', name.n))
+        from = text + (rest.p - text);
+    bool quoted = *from == '"' || *from == '\'';
+    char *end = quoted ? strchr(from + 1, *from) : NULL;
+    return strchr(end ? end : from, '=');
+}
+
+/* One --set. The text is cut at its "=", in a copy. */
 static int read_set(struct owl_run *r, struct owl_arena *a, const char *text,
                     struct owl_setting *ret)
 {
     char *copy = owl_arena_dup(a, owl_str_of(text));
     if (!copy)
         return owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
-    char *equals = strchr(copy, '=');
+    char *equals = find_equals(copy);
     if (!equals || equals == copy)
         return owl_run_fail(r, OWL_EXIT_USAGE,
                             "--set %s: expected KEY=VALUE, for example http.port=9000", text);

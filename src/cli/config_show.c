@@ -198,14 +198,24 @@ static int nothing_at(struct owl_run *r, const struct owl_config *c, const char 
 {
     const struct owl_value *v = owl_config_tree(c), *next;
     owl_str rest = owl_str_of(key), name;
-    while (owl_str_split(&rest, '.', &name) && (next = owl_value_get(v, name)) != NULL)
+    const char *from = key;
+    while (owl_config_step(&rest, &name) && (next = owl_value_get(v, name)) != NULL) {
+        from = rest.p ? rest.p : from;
         v = next;
+    }
     struct owl_nearest near = {.written = name};
-    for (const struct owl_value *m = v->kind == OWL_NODE_OBJECT ? v->first : NULL; m; m = m->next)
+    for (const struct owl_value *m = v->kind == OWL_NODE_OBJECT ? v->first : NULL; m; m = m->next) {
+        bool begun = owl_str_eq(m->key, owl_str_of(from));
+        if (begun && memchr(m->key.p, '.', m->key.n))
+            return owl_run_fail(r, OWL_EXIT_BAD, "nothing is set at %s; did you mean %.*s\"%s\"?",
+                                key, (int)(from - key), key, from);
         owl_nearest_try(&near, m->key);
+    }
+    bool dots = near.best.p && memchr(near.best.p, '.', near.best.n);
     if (near.best.p && !rest.p)
-        return owl_run_fail(r, OWL_EXIT_BAD, "nothing is set at %s; did you mean %.*s%.*s?", key,
-                            (int)(name.p - key), key, (int)near.best.n, near.best.p);
+        return owl_run_fail(r, OWL_EXIT_BAD, "nothing is set at %s; did you mean %.*s%s%.*s%s?",
+                            key, (int)(from - key), key, dots ? "\"" : "", (int)near.best.n,
+                            near.best.p, dots ? "\"" : "");
     return owl_run_fail(r, OWL_EXIT_BAD, "nothing is set at %s; without KEY everything is shown",
                         key);
 }
@@ -249,7 +259,9 @@ const struct owl_command owl_command_config_show = {
         "error.",
     .arguments =
         (const struct owl_command_argument[]){
-            {.name = "KEY", .optional = true, .help = "show only this part, e.g. http.tls"},
+            {.name = "KEY",
+             .optional = true,
+             .help = "show only this part, e.g. http.tls or servers.\"a.b\""},
             {0},
         },
     .options =

@@ -300,11 +300,23 @@ const struct owl_value *owl_config_tree(const struct owl_config *c)
     return c->tree;
 }
 
+bool owl_config_step(owl_str *rest, owl_str *ret)
+{
+    bool quoted = rest->n > 1 && (rest->p[0] == '"' || rest->p[0] == '\'');
+    const char *end = quoted ? memchr(rest->p + 1, rest->p[0], rest->n - 1) : NULL;
+    size_t behind = end ? (size_t)(end - rest->p) + 1 : 0;
+    if (!end || (behind < rest->n && rest->p[behind] != '.'))
+        return owl_str_split(rest, '.', ret);
+    *ret = (owl_str){rest->p + 1, behind - 2};
+    *rest = behind < rest->n ? (owl_str){end + 2, rest->n - behind - 1} : (owl_str){NULL, 0};
+    return true;
+}
+
 const struct owl_value *owl_config_get(const struct owl_config *c, const char *key)
 {
     const struct owl_value *v = c->tree;
     owl_str rest = owl_str_of(key);
-    for (owl_str name; v && owl_str_split(&rest, '.', &name);)
+    for (owl_str name; v && owl_config_step(&rest, &name);)
         v = owl_value_get(v, name);
     return v;
 }

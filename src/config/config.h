@@ -54,6 +54,9 @@ bool owl_config_usable(const struct owl_config *c);
 /* The effective tree: defaults filled in, variables replaced, durations in seconds and sizes in
  * bytes. A mark's source is an index into the sources. */
 const struct owl_value *owl_config_tree(const struct owl_config *c);
+/* Takes the next name off a dotted key; one with dots in it stands within quotes:
+ * servers."a.b".command. False: there is none left. */
+bool owl_config_step(owl_str *rest, owl_str *ret);
 /* The value of a dotted key ("http.port"), or NULL. */
 const struct owl_value *owl_config_get(const struct owl_config *c, const char *key);
 /* Whether the value is not to be shown: by its schema, by its name, or because it came out of a

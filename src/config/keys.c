@@ -6,6 +6,8 @@
  * The judgement itself is that of codec/schema.h. */
 #include "config/keys.h"
 
+#include "config/config.h"
+
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "codec/scan.h"
@@ -95,7 +97,7 @@ uint32_t owl_keys__find(const struct owl_keys *k, uint32_t key, owl_str keyword)
 
 uint32_t owl_keys__path(const struct owl_keys *k, uint32_t key, owl_str path)
 {
-    for (owl_str step; key && owl_str_split(&path, '.', &step);)
+    for (owl_str step; key && owl_config_step(&path, &step);)
         key = owl_keys__member(k, key, step);
     return key;
 }

@@ -93,7 +93,7 @@ int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t so
     struct owl_mark at = owl_config__no_place(source);
     struct owl_value *map = c->tree, *v = owl_value_new(c->arena, OWL_NODE_STRING, at);
     owl_str rest = key, name = {NULL, 0};
-    while (owl_str_split(&rest, '.', &name) && rest.p) {
+    while (owl_config_step(&rest, &name) && rest.p) {
         int rc = step_into(c, map, name, at, &map);
         if (rc || !map)
             return rc;
@@ -120,18 +120,20 @@ int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t so
 static void unknown(struct owl_config *c, const struct owl_setting *s, uint32_t source)
 {
     owl_str rest = owl_str_of(s->key), name;
+    const char *from = s->key;
     uint32_t key = c->root;
-    while (owl_str_split(&rest, '.', &name)) {
+    while (owl_config_step(&rest, &name)) {
         uint32_t next = owl_keys__member(&c->keys, key, name);
         if (!next)
             break;
         key = next;
+        from = rest.p ? rest.p : from;
     }
     owl_str meant = owl_keys__nearest(&c->keys, key, name);
     struct owl_fault *f = owl_fault_add(&c->faults, owl_config__no_place(source),
                                         "there is no key `%s`", s->key);
     if (meant.p)
-        owl_fault_hint(&c->faults, f, "did you mean `%.*s%.*s`?", (int)(name.p - s->key), s->key,
+        owl_fault_hint(&c->faults, f, "did you mean `%.*s%.*s`?", (int)(from - s->key), s->key,
                        (int)meant.n, meant.p);
 }
 

@@ -73,6 +73,9 @@ void owl_config__path(struct owl_buf *b, const struct owl_config *c, const struc
         }
         if (i + 1 < n)
             owl_buf_putc(b, '.');
+        bool dots = up[i]->key.n > 0 && memchr(up[i]->key.p, '.', up[i]->key.n);
+        owl_buf_putz(b, dots ? "\"" : ""); /* as owl_config_step() takes it */
         owl_buf_puts(b, up[i]->key);
+        owl_buf_putz(b, dots ? "\"" : "");
     }
 }

@@ -540,6 +540,24 @@ def show_one_part(box):
 
 
 @box_test()
+def names_with_dots_stand_within_quotes(box):
+    box.write("mcp-server.json", own(servers={"a.b": {"command": "x"}, "c=d": {"command": "y"}, "it's": {"command": "z"}},
+                                     governance={"tools": {"s:*.x": {"idempotent": True}}}))
+    equal(json.loads(box.config("show", 'servers."a.b".command', "--json").out), "x")
+    equal(json.loads(box.config("show", "servers.'a.b'.command", "--json").out), "x")
+    equal(json.loads(box.config("show", "servers.it's.command", "--json").out), "z")
+    equal(json.loads(box.config("show", 'governance.tools."s:*.x"', "--json").out)["idempotent"], True)
+    for name in ("a.b", "c=d"):
+        tree = box.tree("--set", f'servers."{name}".command=k.l=m"n"')
+        equal(tree["servers"][name]["command"], 'k.l=m"n"')
+    contains(box.config("show", "servers.a.b", code=1).err, 'did you mean servers."a.b"?')
+    contains(box.config("show", 'servers."a.b".comand', code=1).err, 'did you mean servers."a.b".command?')
+    contains(box.config("show", 'servers."a.c".command', code=1).err, "nothing is set")
+    contains(box.config("validate", "--set", 'servers."a.b".comand=1', code=1).out, 'did you mean `servers."a.b".command`?')
+    contains(box.config("validate", "--set", 'servers."a.b".transport=x', code=1).out, '`servers."a.b".transport` must be')
+
+
+@box_test()
 def show_lists_what_is_not_for_us(box):
     box.write("a.json", {"theme": 1, "mcpServers": {}, "x y": 2})
     box.write("b.json", {"mcpServers": {}, "z": 2})
