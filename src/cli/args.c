@@ -144,7 +144,10 @@ static int take_valued(struct reading *r, const struct owl_command_option *o, co
 {
     if (!attached && r->at + 1 >= r->argc)
         return problem(r->args, "--%s needs a value: --%s %s", o->name, o->name, o->value);
-    return take_option(r->args, o, attached ? attached : r->argv[++r->at]);
+    const char *value = attached ? attached : r->argv[++r->at];
+    if (o->file && !*value)
+        return problem(r->args, "--%s needs a value: --%s %s", o->name, o->name, o->value);
+    return take_option(r->args, o, value);
 }
 
 static int read_long(struct reading *r, const char *text)

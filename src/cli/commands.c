@@ -12,8 +12,10 @@ const struct owl_command owl_command_program = {
     .description =
         "Answers go to standard output; with --json an answer is one JSON value. Errors go to "
         "standard error, each as one sentence after \"owlclaw: \".\n\n"
-        "Options may stand anywhere among the arguments; -- ends them. Of the environment only "
-        "NO_COLOR and TERM are looked at: they can switch colours off.",
+        "Options may stand anywhere among the arguments; -- ends them. NO_COLOR and TERM "
+        "of the environment can switch colours off. What is about the configuration also looks at "
+        "MCP_SERVER_* and OWLCLAW_INPUT_*, at the ${VARIABLES} that files name, and at HOME and "
+        "XDG_STATE_HOME.",
     .options =
         (const struct owl_command_option[]){
             {.name = "color",

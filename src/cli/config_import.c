@@ -159,7 +159,7 @@ const struct owl_command owl_command_config_import = {
         "instead of it.",
     .arguments =
         (const struct owl_command_argument[]){
-            {.name = "FILE", .repeated = true, .file = true, .help = "a file of another program"},
+            {.name = "FILE", .repeated = true, .file = true, .help = "file of another program"},
             {0},
         },
     .options =

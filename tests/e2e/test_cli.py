@@ -148,7 +148,8 @@ def mistakes_are_told_in_a_sentence_with_the_usage():
              ["--json=1"], ["--color"], ["--color", "blue"], ["-x"], ["schema", "validate"],
              ["schema", "validate", "a"], ["schema", "validate", "a", "b", "c"],
              ["schema", "validate", "--map"], ["schema", "validate", "--mpa=x", "a", "b"],
-             ["schema", "validate", "-", "-"]]
+             ["schema", "validate", "-", "-"], ["mcp-server", "config", "import"],
+             ["mcp-server", "config", "validate", "--config="]]
     text = ""
     for words in lines:
         done = owlclaw(*words)
