@@ -127,10 +127,11 @@ static owl_str only_end(const struct names *n, owl_str name)
 static int unknown(struct owl_load *l, const struct names *n, owl_str variable)
 {
     struct owl_nearest near = {.written = behind_prefix(variable)};
-    for (const struct name *x = n->first; x; x = x->next)
+    owl_str end = only_end(n, near.written);
+    for (const struct name *x = n->first; x && !end.p; x = x->next)
         owl_nearest_try(&near, behind_prefix(x->variable));
-    if (!near.best.p)
-        near.best = only_end(n, behind_prefix(variable));
+    if (end.p)
+        near.best = end;
     uint32_t source;
     int rc = owl_config__source(l->c, OWL_SOURCE_ENV, variable, &source);
     if (rc)

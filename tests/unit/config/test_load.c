@@ -183,6 +183,8 @@ TEST(variables_that_are_wrong_are_told, "")
     assert_false(owl_config_usable(b.c));
     LOAD(&b, ENV("MCP_SERVER_PORT=80", "MCP_SERVER_ENABLED_=1"));
     assert_says(&b, "  hint: did you mean MCP_SERVER_HTTP_PORT?\n");
+    LOAD(&b, ENV("MCP_SERVER_TLS_ENABLED=1"));
+    assert_says(&b, "  hint: did you mean MCP_SERVER_HTTP_TLS_ENABLED?\n");
     box_close(&b);
 }
 
