@@ -36,7 +36,5 @@ void owl_print_table(struct owl_print *p, const char *const *cells, size_t colum
 
 /* Columns that UTF-8 text takes on a terminal. */
 size_t owl_text_width(owl_str text);
-/* 0, 1 or 2 columns. */
-size_t owl_text_columns(uint32_t character);
 
 #endif

@@ -9,6 +9,8 @@
 uint32_t owl_text_next(owl_str *text);
 /* Whether a character could drive the terminal or hide text: controls, directions, tags. */
 bool owl_text_unsafe(uint32_t character);
+/* Columns that it takes on a terminal: 0, 1 or 2. */
+size_t owl_text_columns(uint32_t character);
 /* Appends text on one line: what is unsafe is shown as U+FFFD, tabs and newlines as blanks. */
 void owl_put_visible(struct owl_buf *b, owl_str text);
 

@@ -31,6 +31,23 @@ struct judging {
 
 /* ---- words ------------------------------------------------------------------------------ */
 
+/* A text may hold a NUL. */
+static void put_quoted(struct judging *j, char quote, owl_str text)
+{
+    owl_buf_putc(&j->b, quote);
+    owl_buf_puts(&j->b, text);
+    owl_buf_putc(&j->b, quote);
+}
+
+/* A fault of the sentence that was written, which a NUL must not cut short. */
+static struct owl_fault *add_fault(struct judging *j, struct owl_mark at)
+{
+    for (char *nul = j->b.p;
+         j->b.n > 0 && (nul = memchr(nul, '\0', j->b.n - (size_t)(nul - j->b.p)));)
+        *nul = '?';
+    return owl_fault_add(&j->c->faults, at, "%.*s", (int)j->b.n, j->b.p);
+}
+
 static void put_path(struct judging *j, const struct owl_value *v)
 {
     owl_buf_putc(&j->b, '`');
@@ -46,7 +63,7 @@ static void put_found(struct judging *j)
     const struct owl_value *v = j->value;
     bool hidden = owl_config_secret(j->c, v);
     if (v->kind == OWL_NODE_STRING && !hidden && v->text.n <= 60)
-        owl_buf_printf(&j->b, "\"%.*s\"", (int)v->text.n, v->text.p);
+        put_quoted(j, '"', v->text);
     else if (v->kind == OWL_NODE_NUMBER && !hidden)
         owl_buf_printf(&j->b, "%.*s", (int)v->text.n, v->text.p);
     else
@@ -114,9 +131,10 @@ static struct owl_fault *unknown_key(struct judging *j)
     owl_str meant = our_name(j, parent, name);
     if (!meant.p)
         meant = owl_keys__nearest(&c->keys, parent, name);
-    owl_buf_printf(&j->b, "`%.*s` is no key of ", (int)name.n, name.p);
+    put_quoted(j, '`', name);
+    owl_buf_putz(&j->b, " is no key of ");
     put_path(j, j->value->parent);
-    struct owl_fault *f = owl_fault_add(&c->faults, j->value->key_at, "%.*s", (int)j->b.n, j->b.p);
+    struct owl_fault *f = add_fault(j, j->value->key_at);
     f->width = owl_source__key_width(c, j->value);
     if (meant.p)
         owl_fault_hint(&c->faults, f, "did you mean `%.*s`?", (int)meant.n, meant.p);
@@ -269,8 +287,7 @@ static struct owl_fault *wrong_value(struct judging *j)
     /* What is wrong with a map is shown at its name, and what is wrong with a name. */
     bool name = j->v->of_name || j->value->kind == OWL_NODE_OBJECT;
     bool named = name && j->value->key.p;
-    struct owl_fault *f = owl_fault_add(&j->c->faults, named ? j->value->key_at : j->value->at,
-                                        "%.*s", (int)j->b.n, j->b.p);
+    struct owl_fault *f = add_fault(j, named ? j->value->key_at : j->value->at);
     f->width = named ? owl_source__key_width(j->c, j->value) : owl_source__width(j->c, j->value);
     advise(j, own, f);
     if (type)

@@ -15,41 +15,58 @@ enum {
 
 /* ---- the line --------------------------------------------------------------------------- */
 
-/* The line as it may be seen: one mark a character, no control characters. */
-static void show_line(struct owl_buf *b, const struct owl_hidden *h)
+/* One character of the line, as it may be seen: no control characters, a mark for what is hidden.
+ * Returns the columns that it takes. */
+static size_t show_character(struct owl_buf *b, owl_str one, bool hidden)
+{
+    owl_str rest = one;
+    uint32_t character = owl_text_next(&rest);
+    if (hidden && one.p[0] != ' ') {
+        owl_buf_putc(b, '*');
+    } else if (rest.n > 0 || !owl_utf8_valid(one)) {
+        owl_buf_putc(b, '?');
+    } else if (owl_text_unsafe(character)) {
+        owl_buf_putc(b, ' ');
+    } else {
+        owl_buf_puts(b, one);
+        return owl_text_columns(character);
+    }
+    return 1;
+}
+
+/* The line as it may be seen, and the columns before the fault and of what is meant. */
+static void show_line(struct owl_buf *b, const struct owl_fault *f, const struct owl_hidden *h,
+                      size_t *ret_before, size_t *ret_width)
 {
     owl_str line = h->line;
-    size_t open = 0;
-    for (size_t i = 0, at = 0; i < line.n && i < OWL_COUNT(h->byte) && at < WIDTH; at++) {
+    size_t open = 0, at = 1;
+    *ret_before = *ret_width = 0;
+    for (size_t i = 0; i < line.n && i < OWL_COUNT(h->byte) && at <= WIDTH; at++) {
         size_t next = i + 1;
         while (next < line.n && (line.p[next] & 0xc0) == 0x80)
             next++;
-        owl_str one = {line.p + i, next - i};
-        uint32_t character = owl_text_next(&one);
         size_t variable = owl_hidden__variable((owl_str){line.p + i, line.n - i});
         open = variable > 0 ? i + variable : open;
-        if (h->byte[i] && line.p[i] != ' ' && i >= open)
-            owl_buf_putc(b, '*');
-        else if (one.n > 0 || !owl_utf8_valid((owl_str){line.p + i, next - i}))
-            owl_buf_putc(b, '?');
-        else if (owl_text_unsafe(character))
-            owl_buf_putc(b, ' ');
-        else
-            owl_buf_put(b, line.p + i, next - i);
+        bool hidden = h->byte[i] && i >= open;
+        size_t columns = show_character(b, (owl_str){line.p + i, next - i}, hidden);
+        *ret_before += at < f->at.column ? columns : 0;
+        *ret_width += at >= f->at.column && at - f->at.column < f->width ? columns : 0;
         i = next;
     }
+    /* A mark may stand behind the end. */
+    *ret_before += f->at.column > at ? f->at.column - at : 0;
 }
 
 static void show_place(struct owl_buf *b, const struct owl_fault *f, const struct owl_hidden *h,
                        bool colours)
 {
+    size_t before, width;
     if (!h->line.p || f->at.column > WIDTH)
         return;
     owl_buf_printf(b, "%*s", INDENT, "");
-    show_line(b, h);
-    owl_buf_printf(b, "\n%*s%s^", (int)(INDENT + (f->at.column > 0 ? f->at.column - 1 : 0)), "",
-                   colours ? "\033[32m" : "");
-    for (uint32_t i = 1; i < f->width && f->at.column + i <= WIDTH; i++)
+    show_line(b, f, h, &before, &width);
+    owl_buf_printf(b, "\n%*s%s^", (int)(INDENT + before), "", colours ? "\033[32m" : "");
+    for (size_t i = 1; i < width; i++)
         owl_buf_putc(b, '~');
     owl_buf_printf(b, "%s\n", colours ? "\033[0m" : "");
 }

@@ -365,6 +365,14 @@ TEST(a_line_is_shown_as_a_terminal_can_bear_it, "")
     memcpy(text + 100, "\"state_key\": \"${X:-hunter2}\",", 29);
     box_try(&b, "a.json", text);
     assert_says(&b, "a.json:1:401: error: `x` is no key of `mcp_server`\n  hint:");
+    box_try(&b, "a.yaml",
+            "mcp_server: {title: 日本, 日本e\u0301: 1, x: 1}\n"); /* of two columns each */
+    assert_says(&b, "\n                              ^~~~~\n");
+    assert_says(&b, "\n                                        ^\n");
+    box_try(&b, "a.json",
+            "{\"mcp_server\":{\"servers\":{\"a\\u0000b\":{\"command\":1,\"c\\u0000d\":1}}}}");
+    assert_says(&b, "error: `servers.a?b.command` must be a text, but is 1\n");
+    assert_says(&b, "error: `c?d` is no key of `servers.a?b`\n");
     box_try(&b, "a.yaml", "mcp_server:\n  title: caf\xe9\n");
     assert_says(&b, "      title: caf?\n                ^\n");
     box_close(&b);
