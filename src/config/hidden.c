@@ -3,7 +3,8 @@
  *
  * A line that was understood is taken apart into its words: hidden are the values that the tree
  * knows as secrets, and those behind names that speak of such, for a later file may have replaced
- * what stands here. A line that was not understood has no values: all behind such a name is hidden. */
+ * what stands here. A line that was not understood has no values: all behind such a name is
+ * hidden. */
 #include "config/hidden.h"
 
 #include <strings.h>
@@ -373,19 +374,38 @@ static size_t byte_of(owl_str line, uint32_t column)
     return at;
 }
 
-/* Where secrets of the tree begin. */
-static void find_secrets(const struct owl_config *c, const struct owl_hidden *h, struct owl_mark at,
-                         bool *secret)
+static bool before(struct owl_mark a, struct owl_mark b)
 {
-    const struct owl_value *root = owl_config_tree(c);
+    return a.line < b.line || (a.line == b.line && a.column < b.column);
+}
+
+/* Where secrets of the tree begin. Returns the bytes before the first name or value of the line, if
+ * the last one above it is secret: its text may end here. */
+static size_t find_secrets(const struct owl_config *c, const struct owl_hidden *h,
+                           struct owl_mark at, bool *secret)
+{
+    const struct owl_value *root = owl_config_tree(c), *last = NULL;
+    struct owl_mark line = {at.source, at.line, 0}, first = {at.source, at.line + 1, 0};
     for (const struct owl_value *v = root; v; v = owl_value_next(root, v)) {
-        if (v->at.source != at.source || v->at.line != at.line || v->kind >= OWL_NODE_ARRAY ||
+        bool named = v->key.p && v->key_at.source == at.source;
+        if (named && !before(v->key_at, line) && before(v->key_at, first))
+            first = v->key_at;
+        if (v->at.source != at.source || v->at.line == 0)
+            continue;
+        if (!before(v->at, line) && before(v->at, first))
+            first = v->at;
+        if (before(v->at, line) && (!last || !before(v->at, last->at)))
+            last = v;
+        if (v->at.line != at.line || v->kind >= OWL_NODE_ARRAY ||
             v->at.column > OWL_COUNT(h->byte) || !owl_config_secret(c, v))
             continue;
         size_t byte = byte_of(h->line, v->at.column);
         if (byte < OWL_COUNT(h->byte))
             secret[byte] = true;
     }
+    size_t n = first.line == at.line ? byte_of(h->line, first.column) : h->line.n;
+    bool words = strspn(h->line.p, " \t,{}[]") < n;
+    return last && words && last->kind < OWL_NODE_ARRAY && owl_config_secret(c, last) ? n : 0;
 }
 
 /* Whether a file has braces around it all, by its name or by its looks. */
@@ -408,7 +428,7 @@ void owl_hidden__of(struct owl_hidden *h, const struct owl_config *c, struct owl
     if (!h->line.p)
         return;
     h->at = byte_of(h->line, at.column);
-    find_secrets(c, h, at, secret);
+    hide(h, 0, find_secrets(c, h, at, secret));
     if (s->damaged) {
         size_t from = hidden_by_name(s->text, h->line, 0);
         for (size_t i = 0; i < from && i < OWL_COUNT(secret); i++)

@@ -290,6 +290,7 @@ TEST(secrets_are_never_shown, "")
         "mcp_server:\n  servers: {a: {command: x, env: {\n  A: b, B: hunter2}, comand: 1}}\n",
         "{\"mcp_server\": {\n\"port\": 5, \"password\": \"a\\\", hunter2\", \"x\": 1}}",
         "mcp_server: {state_key: 'a${b hunter2!}', x: 1}\n",
+        "mcp_server: {servers: {a: {env: {\n A: \"b\n  hunter2\", D: e}, x: 1}}}\n",
         "mcp_server: {limits: {header_ms: '${TOKEN:-hunter2}'}}\n",
     };
     struct box b;
