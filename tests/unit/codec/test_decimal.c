@@ -1,4 +1,6 @@
 /* Unit tests of codec/decimal.c. */
+#include <stdio.h>
+
 #include "support/test.h"
 
 #include "codec/decimal.h"
