@@ -321,9 +321,9 @@ struct owl_compiler {
     struct owl_unit *first, *last; /* the queue */
     bool dynamic;                  /* a dynamic reference was met */
     struct owl_waiting *waiting, **waiting_end;
-    bool again; /* what waits is tried again: what could not be loaded is not asked for again */
-    bool final; /* nothing more will be loaded */
-    uint64_t work;                 /* steps that are left */
+    bool again;    /* what waits is tried again: what could not be loaded is not asked for again */
+    bool final;    /* nothing more will be loaded */
+    uint64_t work; /* steps that are left */
     owl_error *reterr;
 };
 

@@ -188,13 +188,13 @@ static void must_say(const struct owl_tree *t, uint32_t key, const char *keyword
 static void must_default(const struct owl_tree *t, uint32_t key, const char *name, uint64_t value)
 {
     char words[64];
-    owl_str text = owl_tree_text(t, member(t, key, "description"));
+    owl_str about = owl_tree_text(t, member(t, key, "description"));
     if (strcmp(name, "connections_per_peer") != 0) {
         must_say(t, key, "default", value);
         return;
     }
     snprintf(words, sizeof words, "Without it %llu, and", (unsigned long long)value);
-    assert_non_null(memmem(text.p, text.n, words, strlen(words)));
+    assert_non_null(memmem(about.p, about.n, words, strlen(words)));
     assert_int_equal(owl_tree_get(t, key, OWL_STR("default")), 0);
 }
 

@@ -100,16 +100,18 @@ TEST(a_foreign_timeout_counts_milliseconds_from_1000_on, "OT-CFG.16")
         {"\"${T:-5000}\"", "5"}, {"\"${T:-50}0\"", "500"}, {"\"${T:-2000}s\"", "2000"},
         {"\"2000s\"", "2000"},
     };
-    static const char *const forms[] = {
-        "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"timeout\": %s}}}",
-        "{\"mcp\": {\"servers\": [{\"name\": \"a\", \"command\": \"x\", \"timeout\": %s}]}}",
-        "{\"mcp_servers\": {\"a\": {\"command\": \"x\", \"timeout\": %s}}}",
+    static const char *const forms[][2] = {
+        {"{\"mcpServers\": {\"a\": {", "}}}"},
+        {"{\"mcp\": {\"servers\": [{\"name\": \"a\", ", "}]}}"},
+        {"{\"mcp_servers\": {\"a\": {", "}}}"},
     };
     struct box b;
     box_open(&b);
     for (size_t i = 0; i < OWL_COUNT(rows) * OWL_COUNT(forms); i++) {
         char text[256];
-        snprintf(text, sizeof text, forms[i % OWL_COUNT(forms)], rows[i / OWL_COUNT(forms)][0]);
+        const char *const *form = forms[i % OWL_COUNT(forms)];
+        snprintf(text, sizeof text, "%s\"command\": \"x\", \"timeout\": %s%s", form[0],
+                 rows[i / OWL_COUNT(forms)][0], form[1]);
         box_try(&b, "x.json", text);
         assert_errors(&b, 0);
         assert_value(&b, "servers.a.timeout", rows[i / OWL_COUNT(forms)][1]);
