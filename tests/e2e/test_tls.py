@@ -27,12 +27,14 @@ def request(name, *options):
 
 
 def make_ca(name):
-    request(name, "-x509", "-days", "2", "-out", f"{name}.pem")
+    request(name, "-x509", "-days", "2", "-addext", "keyUsage = critical, keyCertSign, cRLSign",
+            "-out", f"{name}.pem")
 
 
 def make_cert(name, ca="ca", days=2):
     """NAME.pem and NAME.key, for this machine."""
-    (FOLDER / "ext").write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n")
+    (FOLDER / "ext").write_text("subjectAltName = DNS:localhost, IP:127.0.0.1\n"
+                                "authorityKeyIdentifier = keyid\n")
     request(name, "-out", f"{name}.csr")
     openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key",
             "-CAcreateserial", "-days", days, "-extfile", "ext", "-out", f"{name}.pem")
