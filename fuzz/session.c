@@ -145,20 +145,20 @@ static void expect_http(struct peer *p, unsigned exchange, owl_str text, struct 
     struct peer *stream = &peers[seen.endpoint[i].peer % PEERS];
     if (l->endpoint != UINT_MAX && seen.endpoint[i].path[0])
         l->path = seen.endpoint[i].path;
-    if (!l->path || stream->fd < 0) {
+    if (!l->path) {
         expect(p, exchange, text, l);
         return;
     }
-    bool before[WANTS];
+    bool before[WANTS], gone = stream->fd < 0; /* the server may not know that yet */
     for (unsigned k = 0; k < WANTS; k++)
         before[k] = wants[k].open;
-    expect(stream, seen.endpoint[i].exchange, text, l);
+    expect(gone ? p : stream, gone ? exchange : seen.endpoint[i].exchange, text, l);
     for (unsigned k = 0; k < WANTS; k++) {
         if (!wants[k].open || before[k])
             continue;
-        wants[k].post = exchange;
+        wants[k].post = gone ? 0 : exchange;
         /* Behind another one the stream may have ended before its turn; behind garbage it has none. */
-        if (p->n_queue > 1 || p->wild)
+        if (gone || p->n_queue > 1 || p->wild)
             wants[k].optional = true;
     }
 }
