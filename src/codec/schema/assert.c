@@ -317,35 +317,6 @@ static int constant(struct owl_building *b)
                : owl_compiler__no_memory(b->c);
 }
 
-/* ---- annotations ---------------------------------------------------------------------------- */
-
-/* They assert nothing, but a schema in which one is not what it should be is none. */
-static int annotations(struct owl_building *b)
-{
-    enum { BOOLEAN = 1u << OWL_NODE_TRUE | 1u << OWL_NODE_FALSE };
-    static const struct {
-        uint8_t keyword, kinds;
-        const char *what;
-    } all[] = {
-        {OWL_KW_COMMENT, OWL_KIND_STRING, "must be a string"},
-        {OWL_KW_CONTENT_ENCODING, OWL_KIND_STRING, "must be a string"},
-        {OWL_KW_CONTENT_MEDIA_TYPE, OWL_KIND_STRING, "must be a string"},
-        {OWL_KW_DEPRECATED, BOOLEAN, "must be true or false"},
-        {OWL_KW_DESCRIPTION, OWL_KIND_STRING, "must be a string"},
-        {OWL_KW_EXAMPLES, OWL_KIND_ARRAY, "must be an array"},
-        {OWL_KW_READ_ONLY, BOOLEAN, "must be true or false"},
-        {OWL_KW_TITLE, OWL_KIND_STRING, "must be a string"},
-        {OWL_KW_VOCABULARY, OWL_KIND_OBJECT, "must be an object"},
-        {OWL_KW_WRITE_ONLY, BOOLEAN, "must be true or false"},
-    };
-    for (size_t i = 0; i < OWL_COUNT(all); i++) {
-        uint32_t v = b->at[all[i].keyword];
-        if (v && !(all[i].kinds >> b->d->tree.nodes[v].kind & 1))
-            return fail(b, (enum owl_keyword_id)all[i].keyword, all[i].what);
-    }
-    return 0;
-}
-
 static int assert_one(struct owl_building *b, enum owl_keyword_id keyword)
 {
     switch (keyword) {
@@ -391,7 +362,7 @@ int owl_building__asserts(struct owl_building *b)
         OWL_KW_FORMAT,
         OWL_KW_UNIQUE_ITEMS,
     };
-    int rc = annotations(b);
+    int rc = 0;
     for (size_t i = 0; i < OWL_COUNT(order) && rc == 0; i++) {
         if (b->at[order[i]])
             rc = assert_one(b, order[i]);

@@ -146,7 +146,7 @@ static unsigned vocabulary_of(owl_str uri)
         {"format-annotation", OWL_VOC_FORMAT},
         {"format", OWL_VOC_FORMAT},
         {"format-assertion", OWL_VOC_FORMAT | OWL_VOC_FORMAT_ASSERTED},
-        {"meta-data", OWL_VOC_META_DATA},
+        {"meta-data", OWL_VOC_CORE},
         {"content", OWL_VOC_CONTENT},
     };
     static const char *const prefixes[] = {"https://json-schema.org/draft/2020-12/vocab/",

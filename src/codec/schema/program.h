@@ -18,7 +18,6 @@
  * the order of strcmp(). */
 #define OWL_KEYWORDS(X) \
     X(ANCHOR, "$anchor", D19 | D20, CORE, NONE) \
-    X(COMMENT, "$comment", ANY, CORE, NONE) \
     X(DEFS, "$defs", D19 | D20, CORE, MAP) \
     X(DYNAMIC_ANCHOR, "$dynamicAnchor", D20, CORE, NONE) \
     X(DYNAMIC_REF, "$dynamicRef", D20, CORE, NONE) \
@@ -27,25 +26,19 @@
     X(RECURSIVE_REF, "$recursiveRef", D19, CORE, NONE) \
     X(REF, "$ref", ANY, CORE, NONE) \
     X(SCHEMA, "$schema", ANY, CORE, NONE) \
-    X(VOCABULARY, "$vocabulary", D19 | D20, CORE, NONE) \
     X(ADDITIONAL_ITEMS, "additionalItems", D07 | D19, APPLICATOR, ONE) \
     X(ADDITIONAL_PROPERTIES, "additionalProperties", ANY, APPLICATOR, ONE) \
     X(ALL_OF, "allOf", ANY, APPLICATOR, LIST) \
     X(ANY_OF, "anyOf", ANY, APPLICATOR, LIST) \
     X(CONST, "const", ANY, VALIDATION, NONE) \
     X(CONTAINS, "contains", ANY, APPLICATOR, ONE) \
-    X(CONTENT_ENCODING, "contentEncoding", ANY, CONTENT, NONE) \
-    X(CONTENT_MEDIA_TYPE, "contentMediaType", ANY, CONTENT, NONE) \
     X(CONTENT_SCHEMA, "contentSchema", D19 | D20, CONTENT, ONE) \
     X(DEFINITIONS, "definitions", ANY, CORE, MAP) \
     X(DEPENDENCIES, "dependencies", ANY, APPLICATOR, MAP) \
     X(DEPENDENT_REQUIRED, "dependentRequired", D19 | D20, VALIDATION, NONE) \
     X(DEPENDENT_SCHEMAS, "dependentSchemas", D19 | D20, APPLICATOR, MAP) \
-    X(DEPRECATED, "deprecated", D19 | D20, META_DATA, NONE) \
-    X(DESCRIPTION, "description", ANY, META_DATA, NONE) \
     X(ELSE, "else", ANY, CONDITION, ONE) \
     X(ENUM, "enum", ANY, VALIDATION, NONE) \
-    X(EXAMPLES, "examples", ANY, META_DATA, NONE) \
     X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", ANY, VALIDATION, NONE) \
     X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", ANY, VALIDATION, NONE) \
     X(FORMAT, "format", ANY, FORMAT, NONE) \
@@ -69,15 +62,12 @@
     X(PREFIX_ITEMS, "prefixItems", D20, APPLICATOR, LIST) \
     X(PROPERTIES, "properties", ANY, APPLICATOR, MAP) \
     X(PROPERTY_NAMES, "propertyNames", ANY, APPLICATOR, ONE) \
-    X(READ_ONLY, "readOnly", ANY, META_DATA, NONE) \
     X(REQUIRED, "required", ANY, VALIDATION, NONE) \
     X(THEN, "then", ANY, CONDITION, ONE) \
-    X(TITLE, "title", ANY, META_DATA, NONE) \
     X(TYPE, "type", ANY, VALIDATION, NONE) \
     X(UNEVALUATED_ITEMS, "unevaluatedItems", D19 | D20, UNEVALUATED, ONE) \
     X(UNEVALUATED_PROPERTIES, "unevaluatedProperties", D19 | D20, UNEVALUATED, ONE) \
-    X(UNIQUE_ITEMS, "uniqueItems", ANY, VALIDATION, NONE) \
-    X(WRITE_ONLY, "writeOnly", ANY, META_DATA, NONE)
+    X(UNIQUE_ITEMS, "uniqueItems", ANY, VALIDATION, NONE)
 
 enum owl_keyword_id {
 #define X(id, name, drafts, vocabulary, schemas) OWL_KW_##id,
@@ -95,9 +85,8 @@ enum {
     OWL_VOC_FORMAT = 16,
     OWL_VOC_FORMAT_ASSERTED = 32,
     OWL_VOC_CONTENT = 64,
-    OWL_VOC_META_DATA = 128,
     OWL_VOC_CONDITION = 256, /* goes with the applicators, but draft-06 is without */
-    OWL_VOC_ALL = 31 | OWL_VOC_CONTENT | OWL_VOC_META_DATA | OWL_VOC_CONDITION
+    OWL_VOC_ALL = 31 | OWL_VOC_CONTENT | OWL_VOC_CONDITION
 };
 
 struct owl_dialect {
