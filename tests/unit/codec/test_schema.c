@@ -249,8 +249,8 @@ TEST(a_schema_of_content_is_a_schema, "")
     static const char *const schemas[] = {
         "{\"contentSchema\":{\"$anchor\":\"a\",\"type\":\"integer\"},\"$ref\":\"#a\"}",
         "{\"contentSchema\":{\"$id\":\"x:y\",\"type\":\"integer\"},\"$ref\":\"x:y\"}",
-        "{\"$schema\":\"https://json-schema.org/draft/2019-09/schema\","
-        "\"contentSchema\":{\"$anchor\":\"a\",\"type\":\"integer\"},\"$ref\":\"#a\"}",
+        ("{\"$schema\":\"https://json-schema.org/draft/2019-09/schema\","
+         "\"contentSchema\":{\"$anchor\":\"a\",\"type\":\"integer\"},\"$ref\":\"#a\"}"),
     };
     for (size_t i = 0; i < OWL_COUNT(schemas); i++) {
         assert_true(valid(schemas[i], "1"));

@@ -276,8 +276,7 @@ TEST(secrets_are_never_shown, "")
         "mcp_server: {servers: {a: {url: x, prefix: '${TOKEN}'}, b: {url: x, prefix: '${TOKEN}'}}}",
         "[mcp_server]\npassword hunter2\n",
         "mcp_server:\n  servers: {a: {command: npx x --token hunter2, comand: x}}\n",
-        "mcp_server:\n  servers:\n    a:\n      args:\n        - --password\n        - hunter2: x: "
-        "y\n",
+        "mcp_server:\n  servers:\n    a:\n      args:\n      - --password\n      - hunter2: x: y\n",
         "[mcp_server]\npassword = a\033hunter2\n",
         "[mcp_server]\nx = 1\npassword = \"\"\"a\"b, hunter2\"\"\"\n",
         /* Only the value is hidden, but all of it. */
