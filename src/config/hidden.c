@@ -258,9 +258,9 @@ static size_t end_of_quoted(owl_str s, size_t at)
         return end ? (size_t)(end - s.p) + 3 : s.n;
     }
     for (size_t i = at + 1; i < s.n; i++) {
-        if (quote == '"' && s.p[i] == '\\')
-            i++;
-        else if (s.p[i] == quote && quote == '\'' && i + 1 < s.n && s.p[i + 1] == quote)
+        bool escaped = quote == '"' ? s.p[i] == '\\'
+                                    : s.p[i] == quote && i + 1 < s.n && s.p[i + 1] == quote;
+        if (escaped)
             i++;
         else if (s.p[i] == quote)
             return i + 1;
