@@ -319,6 +319,8 @@ static void peer_close(struct peer *p)
     if (p->fd < 0)
         return;
     close(p->fd);
+    for (unsigned i = 0; i < p->n_queue; i++)
+        wants_doubt(p->queue[i].serial);
     if (p->http)
         wants_roam(number_of(p), 0, true);
     else

@@ -119,6 +119,14 @@ static void wants_excuse(unsigned peer, unsigned exchange)
             wants[i].optional = true;
 }
 
+/* What an exchange brought for another stream may not have arrived. */
+static void wants_doubt(unsigned exchange)
+{
+    for (unsigned i = 0; i < WANTS; i++)
+        if (wants[i].post == exchange)
+            wants[i].optional = true;
+}
+
 /* The client may still hear the answers, on another connection. */
 static void wants_roam(unsigned peer, unsigned exchange, bool all)
 {
