@@ -1,18 +1,14 @@
 /* server/tell.c - telling subscribers what has changed.
  *
  * Threads: what has changed is posted to every reactor and told there. Telling many is work that can
- * wait: a reactor does it for a little while, then serves others. After changes that everybody may
- * hear of it even pauses, so that whoever shares the processor gets it, too; not after tasks, which
- * few hear of and which change as fast as clients have them run. */
+ * wait: a reactor does it for a little while, then not until the next tick of its timers, so that
+ * its other clients, and whoever shares the processor, have their turn. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "codec/json.h"
 #include "server/subs.h"
 
-enum {
-    TELL_NS = 100 * 1000, /* a reactor tells for so long, … */
-    PAUSE_MS = 2          /* … then does something else */
-};
+enum { TELL_NS = 200 * 1000 }; /* for so long in a tick */
 
 struct news {
     struct owl_msg msg;
@@ -178,7 +174,7 @@ static void go_on(struct owl_timer *timer)
         if (n->serial == 0)
             n->serial = ++t->told;
         if (!tell_until(t->local, n, end)) {
-            owl_timer_start(t->local->reactor, timer, n->task ? 0 : PAUSE_MS);
+            owl_timer_start(t->local->reactor, timer, 0);
             return;
         }
         news_free(n);
