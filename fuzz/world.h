@@ -155,18 +155,28 @@ static void world_check_empty(void)
     OWL_ASSERT(owl_replays_bytes(s->replays) == 0 && atomic_load(&s->n_streams) == 0);
 }
 
+/* For a thread of the runtime's own, which closes it. In several waits: a machine that stood still
+ * for a minute lets time pass, not threads. */
+static void world_wait(void)
+{
+    struct pollfd p = {.fd = world.fd, .events = POLLIN};
+    int ready = 0;
+    for (int waits = 0; ready == 0 && waits < 10; waits++)
+        ready = poll(&p, 1, 6000);
+    OWL_ASSERT(ready == 1);
+}
+
 /* After owl_server_stop() or the end of stdio: to the end, and free. */
 static void world_close(void (*read_all)(void))
 {
     bool alive = true;
     for (unsigned turns = 0; alive && turns < 2000; turns++) {
-        struct pollfd p = {.fd = world.fd, .events = POLLIN};
         alive = world_turn();
         read_all();
         if (!alive || world_ready())
             continue;
-        if (world.server->host.runtime->stopping) /* a thread of the runtime's own closes it */
-            OWL_ASSERT(poll(&p, 1, 60000) == 1);
+        if (world.server->host.runtime->stopping)
+            world_wait();
         else
             clock_wait(50);
     }
