@@ -1,11 +1,13 @@
 """What the tests of configurations share: the program, and the faults that it tells."""
 
 import json
+import resource
 
 from support import *
 
 PROGRAM = BUILD.resolve() / "owlclaw"
 VALIDATE = [PROGRAM, "mcp-server", "config", "validate"]
+SECRET = "s3cr3t-0123456789"
 
 
 def need_program():
@@ -93,6 +95,28 @@ class Box:
         """What validate says, but for features that are still to come."""
         told = json.loads(self.config("validate", "--json", *arguments, **options).out)["faults"]
         return [f for f in told if "not in this build" not in f["message"]]
+
+
+def box_test(ids="", timeout=30):
+    """A test that is given a box."""
+    def register(function):
+        def run():
+            with Box() as box:
+                function(box)
+        run.__name__ = function.__name__
+        test(ids, timeout)(run)
+        return function
+    return register
+
+
+def no_room():
+    """To be run in a process before the program: files stay tiny."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+
+def own(**tree):
+    return {"mcp_server": tree}
 
 
 def at(tree, *steps):

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""owlclaw mcp-server config validate, show, schema and import, and owlclaw trust: what counts, what is
-shown, what is refused. Mistakes in files are those of test_config_broken.py."""
+"""owlclaw mcp-server config: which of the sources counts, and what validate and schema say of them.
+Mistakes in files are those of test_config_broken.py."""
 
 import random
-import stat
 import tomllib
 
 from config import *
-from config_values import SCHEMA, Drawing, as_toml, keys
+from config_values import SCHEMA, Drawing, keys
 
 OTTER = """
 [mcp]
@@ -38,23 +37,6 @@ headers = { Authorization = "Bearer ${GITHUB_TOKEN}" }
 enabled = true
 timeout = "30s"
 """
-SECRET = "s3cr3t-0123456789"
-
-
-def box_test(ids="", timeout=30):
-    """A test that is given a box."""
-    def register(function):
-        def run():
-            with Box() as box:
-                function(box)
-        run.__name__ = function.__name__
-        test(ids, timeout)(run)
-        return function
-    return register
-
-
-def own(**tree):
-    return {"mcp_server": tree}
 
 
 def nested(path, value):
@@ -323,96 +305,6 @@ def an_editor_s_inputs_are_variables(box):
         contains(box.faults("--config", "bad.json", code=1)[0]["message"], words)
 
 
-# ---- .kode.json and trust ------------------------------------------------------------------------
-
-
-def kode(**servers):
-    return {"theme": "dark", "mcpServers": servers}
-
-
-@box_test("KO-6.1.a KO-6.1.b KO-6.2.a KO-6.2.b")
-def a_project_stands_over_the_user_once_it_is_trusted(box):
-    box.write("~/.kode.json", kode(a={"type": "stdio", "command": "one", "args": []},
-                                   b={"type": "sse", "url": "https://b/sse"}))
-    project = box.write(".kode.json", kode(a={"type": "stdio", "command": "two", "args": []},
-                                           c={"command": "three"}))
-    equal(at(box.tree(), "servers.a.command"), "one")
-    faults = box.faults()
-    equal([(f["file"], f["severity"]) for f in faults], [("./.kode.json", "warning")])
-    contains(faults[0]["message"], "not trusted: it is not used")
-    contains(faults[0]["hint"], "owlclaw trust")
-    for options in ([], ["--trust-project"]):
-        if not options:
-            equal(box.run("trust").out, f"{project} is trusted until it changes\n")
-        tree = box.tree(*options)
-        equal(sorted(tree["servers"]), ["a", "b", "c"])
-        equal(at(tree, "servers.a.command"), "two")
-        equal(box.faults(*options), [])
-    other = box.folder.parent / "other"
-    other.mkdir()
-    equal(sorted(box.tree(cwd=other)["servers"]), ["a", "b"], "of all projects, and of this one only")
-    project.write_text(project.read_text().replace("two", "evil"))
-    equal(at(box.tree(), "servers.a.command"), "one", "another content is another file")
-    box.run("trust")
-    equal(at(box.tree(), "servers.a.command"), "evil")
-    equal(box.run("trust", "--remove").out, f"{project} is no longer trusted\n")
-    equal(at(box.tree(), "servers.a.command"), "one")
-    box.write("mcp-server.yaml", "mcp_server: {servers: {a: {command: mine}}}\n")
-    equal(at(box.tree("--trust-project"), "servers.a.command"), "mine", "our own file stands over both")
-
-
-@box_test()
-def the_list_of_trusted_files_is_kept(box):
-    equal(box.run("trust", "--list").out, "")
-    first, second = box.write(".kode.json", kode()), box.write("sub/x.json", kode())
-    box.run("trust")
-    box.run("trust", "sub/x.json")
-    box.run("trust", str(second))
-    lines = box.run("trust", "--list").out.splitlines()
-    equal([line.split("\t")[0] for line in lines], [str(first), str(second)])
-    check(all(re.fullmatch("[0-9a-f]{64}", line.split("\t")[1]) for line in lines), "digests")
-    kept = box.state / "owlclaw/trust"
-    equal(stat.S_IMODE(kept.stat().st_mode), 0o600)
-    equal(stat.S_IMODE(kept.parent.stat().st_mode), 0o700)
-    first.unlink()
-    box.run("trust", "--remove", str(first))  # though it is gone
-    equal(len(box.run("trust", "--list").out.splitlines()), 1)
-    box.run("trust", "sub/x.json", env={"XDG_STATE_HOME": None})
-    check((box.home / ".local/state/owlclaw/trust").exists(), "below the home")
-
-
-@box_test()
-def trust_says_what_is_wrong(box):
-    def told(*arguments, code=2, **options):
-        done = box.run("trust", *arguments, code=code, **options)
-        equal(done.out, "")
-        return done.err.removeprefix("owlclaw: ").removesuffix("\n")
-    equal(told(), ".kode.json: No such file or directory")
-    contains(told("."), ".: ")
-    path = box.write(".kode.json", kode())
-    equal(told("--remove", code=1), f"{path} was not trusted")
-    equal(told(env={"HOME": None, "XDG_STATE_HOME": None}),
-          "there is no place to remember it: set HOME or XDG_STATE_HOME")
-    equal(told("--list", env={"HOME": "", "XDG_STATE_HOME": "relative"}),
-          "there is no place to remember it: set HOME or XDG_STATE_HOME")
-    odd = box.write("a\tb.json", kode())
-    equal(told(odd.name), "a path with a tab or a newline cannot be trusted")
-    file = box.write("file", "")
-    for words in ([], ["--remove"]):
-        contains(told(*words, env={"XDG_STATE_HOME": str(file)}), f"cannot make the folder {file}")
-    contains(told("--list", env={"XDG_STATE_HOME": str(file)}), "cannot read")
-    box.run("trust")
-    kept = box.state / "owlclaw/trust"
-    kept.chmod(0o622)
-    for words in ([], ["--list"], ["--remove"]):
-        contains(told(*words), "may be changed by others: it is not used")
-    contains(box.faults()[0]["message"], "not trusted")
-    kept.chmod(0o600)
-    with open("/dev/full", "w") as full:
-        box.run("trust", "--list", stdout=full, code=74)
-    box.run("trust", "a", "b", code=2)
-
-
 # ---- validate ------------------------------------------------------------------------------------
 
 
@@ -493,198 +385,6 @@ def http_counts_only_with_transport_http(box):
     box.config("validate", "--set", "logging.output=stdout", "--transport", "http", "--host", "::1")
 
 
-# ---- show ----------------------------------------------------------------------------------------
-
-
-@box_test()
-def show_tells_where_each_value_comes_from(box):
-    box.write("mcp-server.yaml", "mcp_server:\n  name: x\n  http: {port: 1}\n  title: é\n")
-    done = box.config("show", "--transport", "http", env={"MCP_SERVER_HTTP_HOST": "::1"})
-    for line in ["name: x                                 # mcp-server.yaml:2",
-                 "transport: http                         # --transport",
-                 '  host: "::1"                           # MCP_SERVER_HTTP_HOST',
-                 "  port: 1                               # mcp-server.yaml:3",
-                 "  allow_insecure: false                 # default"]:
-        contains(done.out.splitlines(), line)
-    equal(done.err, "")
-    changed = box.config("show", "--changed", "--transport", "http").out
-    equal(re.sub(" +# ", " # ", changed), 'name: x # mcp-server.yaml:2\nhttp:\n  port: 1 # mcp-server.yaml:3\n'
-          'title: "é" # mcp-server.yaml:4\ntransport: http # --transport\n')
-    sources = json.loads(box.config("show", "--changed", "--sources", "--port", "2",
-                                    env={"MCP_SERVER_HTTP_HOST": "::1"}).out)
-    equal(sources, {"/name": {"kind": "file", "name": "mcp-server.yaml", "line": 2, "column": 9},
-                    "/title": {"kind": "file", "name": "mcp-server.yaml", "line": 4, "column": 10},
-                    "/http/port": {"kind": "option", "name": "--port"},
-                    "/http/host": {"kind": "environment", "name": "MCP_SERVER_HTTP_HOST"}})
-    every = json.loads(box.config("show", "--sources").out)
-    equal(every["/http/cors/allowed_methods/0"], {"kind": "default"})
-    equal(every["/servers"], {"kind": "default"})
-
-
-@box_test()
-def show_one_part(box):
-    box.write("mcp-server.yaml", "mcp_server: {http: {port: 1}}\n")
-    equal(re.sub(" +# ", " # ", box.config("show", "http.port").out), "1 # mcp-server.yaml:1\n")
-    equal(box.config("show", "http.port", "--json").out, "1\n")
-    equal(json.loads(box.config("show", "http.cors", "--json").out), at(box.tree(), "http.cors"))
-    equal(json.loads(box.config("show", "http", "--json", "--changed").out), {"port": 1})
-    equal(json.loads(box.config("show", "tools", "--json", "--changed").out), {})
-    equal(json.loads(box.config("show", "http", "--sources", "--changed").out),
-          {"/port": {"kind": "file", "name": "mcp-server.yaml", "line": 1, "column": 27}})
-    for key, more in (("http.prot", "did you mean http.port?"),
-                      ("nothing", "without KEY everything is shown"),
-                      ("http.port.x", "without KEY everything is shown")):
-        done = box.config("show", key, code=1)
-        equal((done.out, done.err), ("", f"owlclaw: nothing is set at {key}; {more}\n"))
-    box.config("show", "a", "b", code=2)
-
-
-@box_test()
-def names_with_dots_stand_within_quotes(box):
-    box.write("mcp-server.json", own(servers={"a.b": {"command": "x"}, "c=d": {"command": "y"}, "it's": {"command": "z"}},
-                                     governance={"tools": {"s:*.x": {"idempotent": True}}}))
-    equal(json.loads(box.config("show", 'servers."a.b".command', "--json").out), "x")
-    equal(json.loads(box.config("show", "servers.'a.b'.command", "--json").out), "x")
-    equal(json.loads(box.config("show", "servers.it's.command", "--json").out), "z")
-    equal(json.loads(box.config("show", 'governance.tools."s:*.x"', "--json").out)["idempotent"], True)
-    for name in ("a.b", "c=d"):
-        tree = box.tree("--set", f'servers."{name}".command=k.l=m"n"')
-        equal(tree["servers"][name]["command"], 'k.l=m"n"')
-    contains(box.config("show", "servers.a.b", code=1).err, 'did you mean servers."a.b"?')
-    contains(box.config("show", 'servers."a.b".comand', code=1).err, 'did you mean servers."a.b".command?')
-    contains(box.config("show", 'servers."a.c".command', code=1).err, "nothing is set")
-    contains(box.config("validate", "--set", 'servers."a.b".comand=1', code=1).out, 'did you mean `servers."a.b".command`?')
-    contains(box.config("validate", "--set", 'servers."a.b".transport=x', code=1).out, '`servers."a.b".transport` must be')
-
-
-@box_test()
-def show_lists_what_is_not_for_us(box):
-    box.write("a.json", {"theme": 1, "mcpServers": {}, "x y": 2})
-    box.write("b.json", {"mcpServers": {}, "z": 2})
-    out = box.config("show", "--config", "a.json", "--config", "b.json").out
-    contains(out, '\n# ignored in a.json: "theme", "x y"\n# ignored in b.json: "z"\n')
-    check("ignored" not in box.config("show", "http", "--config", "a.json").out, "only of all")
-
-
-@box_test()
-def show_tells_faults_and_shows_the_rest(box):
-    box.write("mcp-server.yaml", "mcp_server:\n  nmae: x\n  title: t\n")
-    for options in ([], ["--json"], ["--sources"], ["title"]):
-        done = box.config("show", *options, code=1)
-        contains(done.err, "mcp-server.yaml:2:3: error: `nmae`")
-        check(done.out, "there is something to see")
-    equal(box.tree(code=1)["title"], "t")
-
-
-SECRETS = """
-mcp_server:
-  title: %(s)s-not
-  state_key: "%(hex)s"
-  store: {url: "postgresql://u:%(s)s@h/d"}
-  http:
-    auth:
-      api_keys: [{name: a, key: %(s)s}]
-  tracing: {headers: {X-Any: %(s)s}}
-  servers:
-    a:
-      command: x
-      args: [--token, %(s)s, --api-key=%(s)s, "https://u:%(s)s@h/", "${MY_TOKEN}"]
-      env: {ANY: %(s)s}
-    b:
-      url: https://x/?api_key=%(s)s
-      headers: {Authorization: "Bearer ${MY_TOKEN}"}
-  handlers:
-    commands:
-      c: {description: d, command: c, env: {A: %(s)s}}
-"""
-
-
-@box_test(timeout=60)
-def secrets_are_never_shown(box):
-    good = (SECRETS % {"s": SECRET, "hex": "5" * 64}).replace(f"  title: {SECRET}-not\n", "")
-    env = {"MY_TOKEN": SECRET}
-    hidden = re.compile(f"{SECRET}|{'5' * 64}")
-    box.write("mcp-server.yaml", good)
-    for words in (["show"], ["show", "--json"], ["show", "--sources"], ["show", "servers"], ["validate"],
-                  ["validate", "--json"], ["show", "--changed"], ["show", "servers.a.env.ANY"],
-                  ["show", "servers.a.args", "--json"]):
-        done = box.config(*words, env=env)
-        check(not hidden.search(done.out + done.err), f"{words}: {done.out}{done.err}")
-    equal(len(hidden.findall(box.config("show", "--secrets", env=env).out)), 12)
-    equal(json.loads(box.config("show", "state_key", "--json", env=env).out), "********")
-
-
-@box_test()
-def secrets_by_any_other_name_are_never_shown(box):
-    names = ["DB_PASS", "PASS", "MYSQL_PWD", "JWT", "BEARER", "SENTRY_DSN", "CREDS", "OTP"]
-    args = [*("${%s}" % name for name in names), f"--key={SECRET}", "--auth-key", SECRET, "--bearer", SECRET,
-            "--pat", SECRET, f"--jwt={SECRET}", "-u", f"user:{SECRET}", f"https://h/?key={SECRET}&x=1",
-            f"https://h/?x=1&sig={SECRET}"]
-    box.write("mcp-server.json", own(servers={"a": {"command": f"npx mcp-remote --token {SECRET}", "args": args}}))
-    for words in (["show"], ["show", "--json"], ["show", "servers.a"], ["validate"], ["validate", "--json"]):
-        done = box.config(*words, env={name: SECRET for name in names})
-        check(SECRET not in done.out + done.err, f"{words}: {done.out}{done.err}")
-    box.write("mcp-server.yaml", "mcp_server:\n  servers:\n    a:\n      command: x\n      args:\n"
-              "        - --password\n        - 90210777\n")
-    for words in (["show"], ["validate"], ["validate", "--json"]):
-        done = box.config(*words, code=1)
-        check("90210777" not in done.out + done.err, f"{words}: {done.out}{done.err}")
-
-
-def mutations(line):
-    """A line with a slip of the finger."""
-    yield from (line.replace(": ", ":: ", 1), line.replace(" = ", " == ", 1), line + " ]", line + ' "',
-                "\t" + line, re.sub(r"^([ \"]*)(\w+)", r"\1\2x", line), line.replace("{", "{{", 1),
-                line.replace('"', "'", 1), line.replace('"', "", 1), line.removesuffix(","))
-
-
-@box_test(timeout=100)
-def lines_with_faults_show_no_secrets(box):
-    text = SECRETS % {"s": SECRET, "hex": "5" * 64}
-    tree = box.write("a.yaml", text) and box.tree("--config", "a.yaml", "--changed", env={"MY_TOKEN": "${MY_TOKEN}"})
-    forms = {"a.yaml": text, "a.json": json.dumps(own(**tree), indent=2), "a.toml": as_toml(own(**tree)),
-             "b.toml": as_toml({"mcp": {"servers": [{"name": n, **v} for n, v in tree["servers"].items()]}}),
-             "b.yaml": "mcp_server:\n" + "".join(f"  {k}: {json.dumps(v)}\n" for k, v in tree.items()),
-             "b.json": '{"mcp_server":{\n' + ",\n".join(json.dumps({k: v}, separators=(",", ":"))[1:-1]
-                                                      for k, v in tree.items()) + "}}"}
-    hidden = re.compile(f"{SECRET}(?!-not)|{'5' * 64}")
-    for name, form in forms.items():
-        lines = form.splitlines()
-        wrongs = [(i, wrong) for i, line in enumerate(lines) if hidden.search(line)
-                  for wrong in mutations(line) if wrong != line]
-        check(len(wrongs) > 20, f"{name}: {len(wrongs)}")
-        for i, wrong in wrongs[::1 if VARIANT == "normal" and REACTORS == "2" else 7]:
-            box.write(name, "\n".join([*lines[:i], wrong, *lines[i + 1:]]) + "\n")
-            for words in (["validate"], ["validate", "--json"], ["show"]):
-                told = run_in(box.folder, [PROGRAM, "mcp-server", "config", *words, "--config", name],
-                              {"MY_TOKEN": SECRET})
-                told = told.stdout + told.stderr
-                check(not hidden.search(told), f"{name}: {words}: {wrong}:\n{told}")
-
-
-@box_test()
-def secrets_of_variables_and_options_are_never_shown(box):
-    env = {"MCP_SERVER_STATE_KEY": SECRET, "MCP_SERVER_STORE_URL": f"mysql://{SECRET}",
-           "MCP_SERVER_TRACING_HEADERS": f'{{"a b": "{SECRET}"}}'}
-    for words in (["validate"], ["validate", "--json"], ["show"]):
-        done = box.config(*words, env=env, code=1)
-        check(SECRET not in done.out + done.err, done.out + done.err)
-        done = box.config(*words, "--set", f"state_key={SECRET}", code=1)
-        check(SECRET not in done.out + done.err, done.out + done.err)
-
-
-@box_test()
-def what_is_shown_as_json_loads_back_equal(box):
-    box.write("mcp-server.json", own(title="$${x} $x $", servers={"s": {
-        "command": "$$${y}", "args": ["$", "${MY_TOKEN}", "{}", "$${"], "env": {"A": SECRET}}}))
-    env = {"MY_TOKEN": "${literal}", "MCP_SERVER_NAME": "${N} $${M}"}
-    first = box.config("show", "--json", "--secrets", env=env).out
-    box.write("b.json", first)
-    equal(box.config("show", "--json", "--secrets", "--config", "b.json").out, first)
-    equal(json.loads(first)["mcp_server"]["name"], "$${N} $$${M}")
-    contains(box.config("show", env=env).out, 'name: "${N} $${M}"')
-
-
 # ---- schema --------------------------------------------------------------------------------------
 
 
@@ -702,143 +402,16 @@ def the_schema_is_printed_as_it_is_published(box):
     box.config("schema", "x", code=2)
 
 
-# ---- import --------------------------------------------------------------------------------------
-
-CURSOR = {"mcpServers": {"a": {"command": "npx", "args": ["-y", "x"], "env": {"K": "${K_TOKEN}"},
-                               "disabled": True, "autoApprove": ["t"]},
-                         "b": {"type": "streamable-http", "url": "https://b/mcp", "timeout": 30000}}}
-
-
-@box_test()
-def import_prints_our_own_file(box):
-    path = box.write("mcp.json", CURSOR)
-    before = path.read_bytes()
-    equal(box.config("import", "mcp.json").out, """# Imported from mcp.json
-mcp_server:
-  servers:
-    a:
-      command: npx
-      args:
-        - "-y"
-        - x
-      env:
-        K: "${K_TOKEN}"
-      enabled: false
-      auto_approve:
-        - t
-    b:
-      transport: http
-      url: "https://b/mcp"
-      timeout: 30
-""")
-    equal(path.read_bytes(), before)
-    box.write("two.json", {"mcpServers": {"b": {"command": "later"}, "c": {"command": "c"}}})
-    box.write("own.yaml", box.config("import", "mcp.json", "two.json").out)
-    tree = box.tree("--config", "own.yaml", env={"K_TOKEN": "k"})
-    equal(sorted(tree["servers"]), ["a", "b", "c"])
-    equal((at(tree, "servers.b.command"), "url" in at(tree, "servers.b")), ("later", False))
-    box.config("import", code=2)
-
-
-@box_test()
-def import_writes_a_new_file_only(box):
-    box.write("mcp.json", CURSOR)
-    text = box.config("import", "mcp.json").out
-    equal(box.config("import", "mcp.json", "--write").out, "mcp-server.yaml: written, 2 servers\n")
-    written = box.folder / "mcp-server.yaml"
-    equal((written.read_text(), stat.S_IMODE(written.stat().st_mode)), (text, 0o600))
-    box.config("validate", env={"K_TOKEN": "k"})
-    written.write_text("mine")
-    for options, name in ((["--write"], "mcp-server.yaml"), (["-o", "mcp.json"], "mcp.json")):
-        done = box.config("import", "mcp.json", *options, code=1)
-        equal((done.out, done.err), ("", f"owlclaw: {name} is there already and is left as it is; write to "
-                                     'another file with --output, and name that one in its "include"\n'))
-    equal(written.read_text(), "mine")
-    box.write("one.json", {"mcpServers": {"x": {"command": "x"}}})
-    equal(box.config("import", "one.json", "--output", "sub.yaml").out, "sub.yaml: written, 1 server\n")
-    done = box.config("import", "one.json", "--output", "no/such/folder.yaml", code=74)
-    equal(done.err, "owlclaw: cannot create no/such/folder.yaml: No such file or directory\n")
-    (box.folder / "link.yaml").symlink_to("/dev/full")
-    box.config("import", "one.json", "--output", "link.yaml", code=1)
-    if os.geteuid() != 0:
-        box.folder.chmod(0o500)
-        contains(box.config("import", "one.json", "-o", "x.yaml", code=74).err, "cannot create x.yaml: Permission")
-        box.folder.chmod(0o700)
-
-
-@box_test()
-def import_writes_what_its_name_says(box):
-    box.write("mcp.json", CURSOR)
-    tree = json.loads(box.config("import", "mcp.json", "--json").out)
-    equal(sorted(tree["mcp_server"]["servers"]), ["a", "b"])
-    equal(box.config("import", "mcp.json", "-o", "out.json").out, "out.json: written, 2 servers\n")
-    equal(json.loads((box.folder / "out.json").read_text()), tree)
-    box.config("validate", "--config", "out.json", env={"K_TOKEN": "k"})
-    equal(json.loads(box.config("import", "mcp.json", "-o", "b.yaml", "--json").out), {"file": "b.yaml", "servers": 2})
-    box.config("validate", "--config", "b.yaml", env={"K_TOKEN": "k"})
-    done = box.config("import", "mcp.json", "-o", "out.toml", code=2)
-    equal(done.err, "owlclaw: out.toml: TOML is read, but not written; name a .yaml or .json file\n")
-    check(not (box.folder / "out.toml").exists(), "nothing is written")
-
-
-@box_test()
-def of_two_files_in_the_default_place_one_is_read(box):
-    box.write("mcp.json", CURSOR)
-    for name in ("mcp-server.toml", "mcp-server.yml", "mcp-server.json", "owlclaw.yaml"):
-        path = box.write(name, "")
-        for options in (["--write"], ["-o", "mcp-server.yaml"]):
-            done = box.config("import", "mcp.json", *options, code=1)
-            contains(done.err, f"{name} is there already, and of it and mcp-server.yaml only one would be read; write")
-        check(not (box.folder / "mcp-server.yaml").exists(), "nothing is written")
-        path.unlink()
-    box.write("mcp-server.json", own(title="json"))
-    box.write("mcp-server.toml", '[mcp_server]\ntitle = "toml"\n')
-    for command in ("validate", "show"):
-        done = box.config(command)
-        contains(done.out + done.err, "mcp-server.toml: warning: this file is read, `mcp-server.json` beside it is not")
-    contains(box.config("show", "title").out, "toml")
-    check("is not" not in box.config("validate", "--config", "mcp-server.toml").out, "it was named")
-
-
-@box_test()
-def a_file_that_cannot_be_written_whole_is_removed(box):
-    def little():
-        import resource
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
-    box.write("mcp.json", CURSOR)
-    done = box.config("import", "mcp.json", "--write", code=74, preexec_fn=little)
-    equal(done.err, "owlclaw: cannot write mcp-server.yaml: File too large\n")
-    check(not (box.folder / "mcp-server.yaml").exists(), "half a file is worse than none")
-    box.write(".kode.json", kode())
-    done = box.run("trust", code=2, preexec_fn=little)
-    contains(done.err, "cannot write")
-    equal(sorted(p.name for p in (box.state / "owlclaw").iterdir()), ["trust.lock"])
-
-
-@box_test()
-def nothing_faulty_is_imported(box):
-    box.write("bad.json", {"mcpServers": {"a": {"type": "stdio"}, "b": {"comand": "x"}}})
-    done = box.config("import", "bad.json", "--write", code=1)
-    equal(done.out, "")
-    contains(done.err, "owlclaw: nothing is imported: mend the faults first")
-    contains(done.err, "did you mean `command`?")
-    check(not (box.folder / "mcp-server.yaml").exists(), "nothing is written")
-    done = box.config("import", "missing.json", code=1)
-    contains(done.err, "missing.json: error: there is no such file")
-    box.write("none.json", {"theme": "dark"})
-    contains(box.config("import", "none.json", code=1).err, "holds nothing for OwlClaw")
-
+# ---- output --------------------------------------------------------------------------------------
 
 @box_test()
 def a_full_disk_is_told(box):
-    box.write("mcp.json", CURSOR)
-    env = {"K_TOKEN": "k"}
+    box.write("mcp.json", {"mcpServers": {"a": {"command": "x"}}})
     for words in (["show"], ["show", "--json"], ["show", "--sources"], ["schema"], ["import", "mcp.json"],
                   ["validate"], ["validate", "--json"]):
         with open("/dev/full", "w") as full:
             done = box.config(*words, *([] if words[0] in ("schema", "import") else ["-c", "mcp.json"]),
-                              stdout=full, code=74, env=env)
+                              stdout=full, code=74)
         contains(done.err, "owlclaw: ", str(words))
 
 

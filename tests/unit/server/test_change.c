@@ -306,18 +306,23 @@ TEST(a_resource_that_changes_all_the_time_is_told_now_and_then, "")
     server_end(s);
 }
 
-/* More than are gathered, and a stop while some wait. */
-TEST(many_resources_are_told_in_their_order, "")
+/* x:0, x:1 … have changed. */
+static void touch_many(owl_server *s, int n)
 {
-    enum { MANY = 2500 };
-    owl_server *s = with_one_of_each(2);
-    server_start(s);
-    struct http l = open_listen(s, "{\"resourceSubscriptions\":[\"x:0\",\"x:1200\",\"x:2400\"]}");
-    for (int i = 0; i < MANY; i++) {
+    for (int i = 0; i < n; i++) {
         char uri[20];
         snprintf(uri, sizeof uri, "x:%d", i);
         assert_int_equal(owl_server_resource_updated(s, uri), 0);
     }
+}
+
+/* More than are gathered, and a stop while some wait. */
+TEST(many_resources_are_told_in_their_order, "")
+{
+    owl_server *s = with_one_of_each(2);
+    server_start(s);
+    struct http l = open_listen(s, "{\"resourceSubscriptions\":[\"x:0\",\"x:1200\",\"x:2400\"]}");
+    touch_many(s, 2500);
     expect_str(http_next(&l), "params/uri", "x:0");
     expect_str(http_next(&l), "params/uri", "x:1200");
     expect_str(http_next(&l), "params/uri", "x:2400");
@@ -337,18 +342,13 @@ static void count_lost(void *data, owl_level level, const char *line)
 /* A program that changes more resources than clients can be told of is told so, once. */
 TEST(resources_that_wait_to_be_told_of_are_bounded, "")
 {
-    enum { TOO_MANY = 120 * 1000 };
     atomic_int lost = 0;
     owl_server *s = server_with(
         (owl_server_options){.reactors = 2, .log = count_lost, .log_data = &lost});
     add_resource(s, (owl_resource){.uri = "x:y", .name = "r", .handler = say});
     server_start(s);
     struct http l = open_listen(s, "{\"resourceSubscriptions\":[\"x:0\"]}");
-    for (int i = 0; i < TOO_MANY; i++) {
-        char uri[20];
-        snprintf(uri, sizeof uri, "x:%d", i);
-        assert_int_equal(owl_server_resource_updated(s, uri), 0);
-    }
+    touch_many(s, 120 * 1000);
     expect_str(http_next(&l), "params/uri", "x:0");
     assert_true(reaches(&lost, 1));
     expect_int(call(s, "none"), "error/code", -32601); /* others are served */
