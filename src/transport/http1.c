@@ -228,8 +228,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     (void)suggested;
     struct owl_http__conn *c = handle->data;
     size_t n = c->state == OWL_HTTP__LINGER || !busy(c) ? OWL_HTTP__READ_BYTES : ahead_room(c);
-    if (c->state == OWL_HTTP__HANDSHAKE && !owl_http__tls_may_go_on(c))
-        n = 0; /* libuv reads nothing then, and tells us UV_ENOBUFS */
+    if (c->sated || (c->state == OWL_HTTP__HANDSHAKE && !owl_http__tls_may_go_on(c)))
+        n = 0; /* libuv reads nothing in this turn then, and tells us UV_ENOBUFS */
     buf->base = c->shard->read;
     buf->len = n;
 }
@@ -327,7 +327,9 @@ void owl_http__end(struct owl_http__conn *c, bool orderly)
 /* The end of a TLS connection has been told by now, or it is no end but a cut. */
 static void on_read_error(struct owl_http__conn *c, ssize_t error)
 {
-    if (error == UV_ENOBUFS && c->state == OWL_HTTP__HANDSHAKE) {
+    if (error == UV_ENOBUFS && c->sated) {
+        c->sated = false; /* more may wait: the next turn looks */
+    } else if (error == UV_ENOBUFS && c->state == OWL_HTTP__HANDSHAKE) {
         read_pause(c);
         owl_http__tls_line_up(c);
     } else {
@@ -343,6 +345,7 @@ static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
         return;
     }
     owl_str in = {buf->base, (size_t)nread};
+    c->sated = in.n == buf->len;
     if (c->state == OWL_HTTP__LINGER) {
         c->discarded += in.n;
         if (c->discarded > OWL_HTTP__LINGER_BYTES)

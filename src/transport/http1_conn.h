@@ -92,6 +92,7 @@ struct owl_http__conn {
     bool serving;  /* inside the loop that takes request after request from the input */
     bool open;     /* the ops have a request that is neither answered nor gone */
     bool paused;   /* not reading: too much input waits */
+    bool sated;    /* has just filled the read buffer: others have their turn first */
     bool eof;      /* the peer will send no more */
     bool chunked;  /* the stream's framing */
     bool bodyless; /* HEAD: the stream sends nothing */

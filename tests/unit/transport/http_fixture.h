@@ -233,6 +233,10 @@ static inline void on_request(void *user, struct owl_http_req *req)
         OWL_IGNORE(owl_http_stream_write(req, OWL_STR("data: 1\n\n")));
     } else if (owl_str_is(path, "/flood")) {
         flood(s, req);
+    } else if (owl_str_is(path, "/count")) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", atomic_load(&s->requests));
+        reply_text(s, req, 200, owl_str_of(text));
     } else if (owl_str_is(path, "/empty")) {
         reply_text(s, req, 204, (owl_str){"", 0});
     } else if (owl_str_is(path, "/teapot")) {

@@ -541,15 +541,21 @@ static void accept_unix(struct server *s, struct owl_reactor *r)
     owl_http_accept(&s->port, r, unix_end, NULL);
 }
 
+static void open_unix(struct client *c)
+{
+    int ends[2], room = 400 * 1000;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+    unix_end = ends[1];
+    *c = (struct client){.fd = ends[0]};
+    server_run(&server, accept_unix);
+}
+
 TEST(a_unix_socket_is_served_like_any_other, "")
 {
-    int ends[2];
     struct answer a;
     server_start(&server, &(struct owl_http_limits){.keepalive_ms = 60});
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    unix_end = ends[1];
-    client = (struct client){.fd = ends[0]};
-    server_run(&server, accept_unix);
+    open_unix(&client);
     client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
     client_expect(&client, 200, "POST /echo body");
     client_send(&client, "GET /big?10000000 HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -565,4 +571,29 @@ TEST(a_unix_socket_is_served_like_any_other, "")
     assert_true(gone_within(&server, 1, 1000));
     assert_true(server_empty_within(&server, 1000));
     server_stop(&server);
+}
+
+static struct client other;
+
+/* On the reactor, which looks at its sockets afterwards. */
+static void send_much_then_little(struct server *s, struct owl_reactor *r)
+{
+    (void)s, (void)r;
+    static char body[200 * 1000];
+    client_send(&client, "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
+    assert_true(client_send_n(&client, body, sizeof body));
+    client_send(&other, "GET /count HTTP/1.1\r\nHost: x\r\n\r\n");
+}
+
+TEST(a_large_body_is_read_in_turn_with_others, "")
+{
+    server_start(&server, NULL);
+    open_unix(&client);
+    open_unix(&other);
+    server_run(&server, send_much_then_little);
+    client_expect(&other, 200, "1");
+    while (atomic_load(&server.requests) < 2) /* the other comes, too */
+        usleep(500);
+    client_close(&other);
+    stop();
 }
