@@ -133,6 +133,9 @@ OWL_NODISCARD int owl_merge__over(struct owl_config *c, struct owl_value *into,
                                   struct owl_value *from);
 /* Whether member @p m of what is at @p key is a null that stands for nothing there, which is told. */
 bool owl_merge__is_empty(struct owl_config *c, uint32_t key, const struct owl_value *m);
+/* Tells that @p m is a null which stands for nothing: a section whose lines are all commented out,
+ * perhaps. */
+void owl_merge__tell_empty(struct owl_config *c, const struct owl_value *m);
 /* Makes @p into what @p from is, but for its name and place in the tree. */
 void owl_merge__become(struct owl_value *into, struct owl_value *from);
 

@@ -22,6 +22,13 @@ void owl_merge__become(struct owl_value *into, struct owl_value *from)
         v->parent = into;
 }
 
+void owl_merge__tell_empty(struct owl_config *c, const struct owl_value *m)
+{
+    struct owl_fault *f = owl_warning_add(
+        &c->faults, m->key_at, "`%.*s` is empty, as if it were not there", (int)m->key.n, m->key.p);
+    f->width = owl_source__key_width(c, m);
+}
+
 bool owl_merge__is_empty(struct owl_config *c, uint32_t key, const struct owl_value *m)
 {
     if (m->kind != OWL_NODE_NULL)
@@ -29,9 +36,7 @@ bool owl_merge__is_empty(struct owl_config *c, uint32_t key, const struct owl_va
     unsigned types = owl_keys__of(&c->keys, owl_keys__member(&c->keys, key, m->key))->types;
     if (!types || (types & OWL_KEY__NULL))
         return false;
-    owl_warning_add(&c->faults, m->key_at, "`%.*s` is empty, as if it were not there",
-                    (int)m->key.n, m->key.p)
-        ->width = (uint32_t)m->key.n;
+    owl_merge__tell_empty(c, m);
     return true;
 }
 

@@ -485,16 +485,6 @@ static void unknown_key(struct shape *s, const struct owl_value *v)
     owl_advice__invisible(s->c, v->key, f);
 }
 
-/* A section whose lines are all commented out, perhaps. */
-static void tell_empty(struct shape *s, const struct owl_value *v)
-{
-    struct owl_fault *f = owl_warning_add(&s->c->faults, v->key_at,
-                                          "`%.*s` is empty, as if it were not there", (int)v->key.n,
-                                          v->key.p);
-    f->width = owl_source__key_width(s->c, v);
-    s->found = true;
-}
-
 static int take_member(struct shape *s, struct owl_value *v)
 {
     for (size_t i = 0; i < OWL_COUNT(members); i++) {
@@ -505,7 +495,8 @@ static int take_member(struct shape *s, struct owl_value *v)
         if (foreign)
             return owl_config__ignore(s->c, v);
         if (v->kind == OWL_NODE_NULL && members[i].take != take_nothing) {
-            tell_empty(s, v);
+            s->found = true;
+            owl_merge__tell_empty(s->c, v);
             return 0;
         }
         return members[i].take(s, v);
@@ -552,7 +543,7 @@ static int find_ours(struct shape *s)
         return 0;
     }
     if (v && v->kind == OWL_NODE_NULL)
-        tell_empty(s, v);
+        owl_merge__tell_empty(s->c, v);
     else if (v)
         must_be(s, v, "a map");
     s->ours = owl_value_new(s->c->arena, OWL_NODE_OBJECT, s->root->at);
