@@ -9,28 +9,9 @@
 
 #include <strings.h>
 
-#include "config/variables.h"
+#include "config/internal.h"
 
 enum { LOOK = 4096 }; /* bytes of a line that are looked at: a file of one line has many faults */
-
-/* ---- the line --------------------------------------------------------------------------- */
-
-/* Line @p n of a text, without its end; absent: there is none. */
-static owl_str line_of(owl_str text, uint32_t n)
-{
-    const char *p = text.p, *end = text.p + text.n;
-    if (text.n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-        p += 3;
-    for (; n > 1 && p; n--) {
-        p = memchr(p, '\n', (size_t)(end - p));
-        p = p ? p + 1 : NULL;
-    }
-    if (!p || n == 0)
-        return (owl_str){NULL, 0};
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    stop = stop ? stop : end;
-    return (owl_str){p, (size_t)(stop - p) - (stop > p && stop[-1] == '\r')};
-}
 
 /* ---- a line that was not understood ----------------------------------------------------- */
 
@@ -364,16 +345,6 @@ static void scan_line(struct owl_hidden *h, const bool *secret, bool flow)
 
 /* ---- both ------------------------------------------------------------------------------- */
 
-/* The byte at which a column begins. */
-static size_t byte_of(owl_str line, uint32_t column)
-{
-    size_t at = 0;
-    for (uint32_t i = 1; at < line.n && i < column; i++)
-        for (at++; at < line.n && (line.p[at] & 0xc0) == 0x80;)
-            at++;
-    return at;
-}
-
 static bool before(struct owl_mark a, struct owl_mark b)
 {
     return a.line < b.line || (a.line == b.line && a.column < b.column);
@@ -399,11 +370,11 @@ static size_t find_secrets(const struct owl_config *c, const struct owl_hidden *
         if (v->at.line != at.line || v->kind >= OWL_NODE_ARRAY ||
             v->at.column > OWL_COUNT(h->byte) || !owl_config_secret(c, v))
             continue;
-        size_t byte = byte_of(h->line, v->at.column);
+        size_t byte = owl_source__byte(h->line, v->at.column);
         if (byte < OWL_COUNT(h->byte))
             secret[byte] = true;
     }
-    size_t n = first.line == at.line ? byte_of(h->line, first.column) : h->line.n;
+    size_t n = first.line == at.line ? owl_source__byte(h->line, first.column) : h->line.n;
     bool words = strspn(h->line.p, " \t,{}[]") < n;
     return last && words && last->kind < OWL_NODE_ARRAY && owl_config_secret(c, last) ? n : 0;
 }
@@ -421,13 +392,13 @@ void owl_hidden__of(struct owl_hidden *h, const struct owl_config *c, struct owl
     size_t n = owl_config_sources(c, &sources);
     bool secret[OWL_COUNT(h->byte)] = {false}, map = false;
     *h = (struct owl_hidden){.line = {NULL, 0}};
-    if (at.source >= n || at.line == 0 || !sources[at.source].text.p)
+    if (at.source >= n)
         return;
     const struct owl_source *s = &sources[at.source];
-    h->line = line_of(s->text, at.line);
+    h->line = owl_source__line(s, at.line);
     if (!h->line.p)
         return;
-    h->at = byte_of(h->line, at.column);
+    h->at = owl_source__byte(h->line, at.column);
     hide(h, 0, find_secrets(c, h, at, secret));
     if (s->damaged) {
         size_t from = hidden_by_name(s->text, h->line, 0);

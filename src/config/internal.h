@@ -113,6 +113,10 @@ OWL_NODISCARD int owl_source__text(struct owl_config *c, const char *path, uint3
 /* Parses the text of a source by the name of its file or, failing that, by its looks. */
 OWL_NODISCARD int owl_source__parse(struct owl_config *c, uint32_t source,
                                     struct owl_value **ret_tree);
+/* Line @p n of a source, without its end; absent: there is none. */
+owl_str owl_source__line(const struct owl_source *s, uint32_t n);
+/* The byte of a line at which a column begins. */
+size_t owl_source__byte(owl_str line, uint32_t column);
 /* A scalar as its file has it, as far as a glance can tell; absent: it is in none. */
 owl_str owl_source__token(const struct owl_config *c, const struct owl_value *v);
 /* How many characters that is; or its key, as the file spells it, quotes and all. */

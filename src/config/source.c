@@ -110,12 +110,17 @@ static bool ends(owl_str s, const char *suffix)
     return s.n > n && owl_str_ieq((owl_str){s.p + s.n - n, n}, owl_str_of(suffix));
 }
 
+static owl_str without_bom(owl_str text)
+{
+    bool bom = owl_str_begins(text, "\xef\xbb\xbf");
+    return bom ? (owl_str){text.p + 3, text.n - 3} : text;
+}
+
 /* The first line that is neither empty nor a comment. */
 static owl_str first_line(owl_str text)
 {
     owl_str line = {"", 0};
-    if (text.n >= 3 && memcmp(text.p, "\xef\xbb\xbf", 3) == 0)
-        text = (owl_str){text.p + 3, text.n - 3};
+    text = without_bom(text);
     while (text.n > 0 && owl_str_split(&text, '\n', &line)) {
         line = owl_str_trim(line);
         if (line.n > 0 && line.p[0] != '#' && line.p[0] != '\r')
@@ -204,23 +209,37 @@ int owl_source__parse(struct owl_config *c, uint32_t source, struct owl_value **
     return rc == -OWL_ENOMEM ? rc : 0;
 }
 
+/* ---- places ----------------------------------------------------------------------------- */
+
+owl_str owl_source__line(const struct owl_source *s, uint32_t n)
+{
+    owl_str rest = without_bom(s->text), line = {NULL, 0};
+    for (uint32_t i = 0; i < n; i++)
+        if (!owl_str_split(&rest, '\n', &line))
+            return (owl_str){NULL, 0};
+    line.n -= line.n > 0 && line.p[line.n - 1] == '\r';
+    return line;
+}
+
+size_t owl_source__byte(owl_str line, uint32_t column)
+{
+    size_t at = 0;
+    for (uint32_t i = 1; at < line.n && i < column; i++)
+        for (at++; at < line.n && (line.p[at] & 0xc0) == 0x80;)
+            at++;
+    return at;
+}
+
 /* The rest of a line from a mark on. */
 static owl_str rest_of_line(const struct owl_config *c, struct owl_mark at)
 {
-    owl_str rest = c->sources[at.source].text, line = {NULL, 0};
     enum { FAR = 4096 }; /* nobody looks so far along a line */
-    if (at.line == 0 || at.column > FAR || c->faults.n == OWL_FAULTS) /* or it is not kept */
-        return line;
-    if (rest.n >= 3 && memcmp(rest.p, "\xef\xbb\xbf", 3) == 0)
-        rest = (owl_str){rest.p + 3, rest.n - 3};
-    for (uint32_t i = 0; i < at.line; i++)
-        if (!rest.p || !owl_str_split(&rest, '\n', &line))
-            return (owl_str){NULL, 0};
-    const char *p = line.p, *end = line.p + line.n;
-    for (uint32_t column = 1; p < end && column < at.column; column++)
-        for (p++; p < end && (*p & 0xc0) == 0x80;)
-            p++;
-    return (owl_str){p, (size_t)(end - p)};
+    bool kept = c->faults.n < OWL_FAULTS;
+    if (!kept || at.column > FAR)
+        return (owl_str){NULL, 0};
+    owl_str line = owl_source__line(&c->sources[at.source], at.line);
+    size_t skip = owl_source__byte(line, at.column);
+    return line.p ? (owl_str){line.p + skip, line.n - skip} : line;
 }
 
 /* From a quote to the next one of its kind, or up to one of @p stops. */
