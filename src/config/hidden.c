@@ -30,19 +30,23 @@ static owl_str unquoted(owl_str s)
     return quoted ? (owl_str){s.p + 1, s.n - 2} : s;
 }
 
-/* Whether what stands behind a name is secret. A file that cannot be read has no tree to ask: the
- * schema's own secrets are named here. */
+/* Whether the members of what is named so are secret, but not their names. A file that cannot be
+ * read has no tree to ask: the schema's own secrets are named here. */
+static bool is_map(owl_str dotted)
+{
+    owl_str last = {NULL, 0};
+    for (owl_str name; owl_str_split(&dotted, '.', &name);)
+        last = name;
+    last = unquoted(owl_str_trim(last));
+    return owl_str_is(last, "env") || owl_str_is(last, "headers");
+}
+
+/* Whether what stands behind a name is secret. */
 static bool telling(owl_str dotted)
 {
-    static const char *const names[] = {"env", "headers"};
-    for (owl_str name; owl_str_split(&dotted, '.', &name);) {
-        name = unquoted(owl_str_trim(name));
-        if (owl_secret__name(name))
+    for (owl_str name; owl_str_split(&dotted, '.', &name);)
+        if (is_map(name) || owl_secret__name(unquoted(owl_str_trim(name))))
             return true;
-        for (size_t i = 0; i < OWL_COUNT(names); i++)
-            if (owl_str_is(name, names[i]))
-                return true;
-    }
     return false;
 }
 
@@ -56,7 +60,7 @@ static size_t indent_of(owl_str line)
 
 /* The byte from which on a line is not to be shown: behind NAME and its ":", "=" or ","; these may
  * be forgotten behind the first word. */
-static size_t named_from(owl_str line)
+static size_t named_from(owl_str line, owl_str *ret_name)
 {
     size_t first = indent_of(line);
     for (size_t i = 0; i < line.n;) {
@@ -69,8 +73,10 @@ static size_t named_from(owl_str line)
             at++;
         bool mark = at < line.n && strchr(":=,", line.p[at]),
              forgotten = at > end && (i == first || word.p[0] == '-');
-        if (word.n > 0 && at < line.n && (mark || forgotten) && telling(word))
+        if (word.n > 0 && at < line.n && (mark || forgotten) && telling(word)) {
+            *ret_name = word;
             return at + mark;
+        }
         i = end > i ? end : i + 1;
     }
     return NOWHERE;
@@ -95,6 +101,13 @@ static size_t carried_from(owl_str line)
     return NOWHERE;
 }
 
+static size_t secret_from(owl_str line)
+{
+    owl_str name;
+    size_t named = named_from(line, &name), carried = carried_from(line);
+    return named < carried ? named : carried;
+}
+
 /* Whether a line is within a text of several lines, as TOML has them. */
 static bool within_quotes(owl_str text, owl_str line)
 {
@@ -112,27 +125,6 @@ static bool within_quotes(owl_str text, owl_str line)
     return false;
 }
 
-/* Whether the members of what is named so are secret, but not their names. */
-static bool is_map(owl_str dotted)
-{
-    const char *dot = dotted.n > 0 ? memrchr(dotted.p, '.', dotted.n) : NULL;
-    owl_str last = dot ? (owl_str){dot + 1, dotted.n - (size_t)(dot + 1 - dotted.p)} : dotted;
-    last = unquoted(owl_str_trim(last));
-    return owl_str_is(last, "env") || owl_str_is(last, "headers");
-}
-
-/* The word that ends before byte @p at, whatever stands between. */
-static owl_str name_before(owl_str line, size_t at)
-{
-    size_t end = at;
-    while (end > 0 && !word_char(line.p[end - 1]))
-        end--;
-    size_t begin = end;
-    while (begin > 0 && word_char(line.p[begin - 1]))
-        begin--;
-    return (owl_str){line.p + begin, end - begin};
-}
-
 /* Whether a line is an element of a list, "- --token", that tells what the next one is. */
 static bool is_option(owl_str line)
 {
@@ -143,10 +135,12 @@ static bool is_option(owl_str line)
     return owl_secret__option(line, OWL_STR("x:"));
 }
 
-/* Whether a line is within, or goes on with, what an earlier one began, and that is secret: the
- * lines above it that are indented less, a [table], and a name at the end of the last line. Of a
- * map only the values are. */
-static bool continues_secret(owl_str text, owl_str line, bool *ret_map)
+/* What a line is within, or goes on with. Of a map only the values are secret. */
+enum begun { BEGUN_NOTHING, BEGUN_SECRET, BEGUN_MAP };
+
+/* What the lines above began: those that are indented less, a [table], and a name at the end of the
+ * last line. */
+static enum begun begun_above(owl_str text, owl_str line)
 {
     enum { BACK = 4096 };
     size_t indent = indent_of(line);
@@ -155,30 +149,29 @@ static bool continues_secret(owl_str text, owl_str line, bool *ret_map)
     for (unsigned i = 0; i < BACK && p > text.p; i++) {
         const char *before = memrchr(text.p, '\n', (size_t)(p - 1 - text.p));
         const char *begin = before ? before + 1 : text.p;
-        owl_str above = {begin, (size_t)(p - 1 - begin)};
+        owl_str above = {begin, (size_t)(p - 1 - begin)}, name = {NULL, 0};
         p = begin;
         size_t deep = indent_of(above);
         if (deep == above.n || above.n > LOOK)
             continue;
-        size_t from = named_from(above);
+        size_t from = named_from(above, &name);
         bool opens = from != NOWHERE &&
                      owl_str_trim((owl_str){begin + from, above.n - from}).n == 0;
-        *ret_map = opens && is_map(name_before(above, from));
+        enum begun begun = opens && is_map(name) ? BEGUN_MAP : BEGUN_SECRET;
         if (last && (opens || is_option(above)))
-            return true;
+            return begun;
         last = false;
         owl_str table = owl_str_trim(above);
         if (table.n > 2 && table.p[0] == '[' && table.p[table.n - 1] == ']') {
             table = (owl_str){table.p + 1, table.n - 2};
-            *ret_map = is_map(table);
-            return telling(table);
+            return !telling(table) ? BEGUN_NOTHING : is_map(table) ? BEGUN_MAP : BEGUN_SECRET;
         }
         /* Behind a name that the line begins with: "- token: |". */
-        if (deep < indent && from != NOWHERE && name_before(above, from).p <= begin + deep + 4)
-            return true;
+        if (deep < indent && from != NOWHERE && name.p <= begin + deep + 4)
+            return begun;
         indent = deep < indent ? deep : indent;
     }
-    return false;
+    return BEGUN_NOTHING;
 }
 
 /* Whether a line is the head of one of our tables, which goes on with nothing. */
@@ -190,19 +183,24 @@ static bool is_table(owl_str line)
     return n > 0 && line.p[0] == '[' && line.n - n > 3 && memcmp(line.p + n, "mcp", 3) == 0;
 }
 
-/* The byte from which on what is behind a name must not be seen, in the part of a line that ends
- * behind byte @p at and a little later. */
-static size_t hidden_by_name(owl_str text, owl_str line, size_t at)
+static enum begun begun_before(owl_str text, owl_str line)
+{
+    if (within_quotes(text, line))
+        return BEGUN_SECRET;
+    return is_table(line) ? BEGUN_NOTHING : begun_above(text, line);
+}
+
+/* The byte from which on a line must not be seen, by the part of it that ends behind byte @p at and a
+ * little later. */
+static size_t hidden_from(enum begun begun, owl_str line, size_t at)
 {
     size_t skip = at > LOOK ? at - LOOK : 0;
     owl_str part = {line.p + skip, line.n - skip < 2 * LOOK ? line.n - skip : 2 * LOOK};
-    size_t named = named_from(part), carried = carried_from(part);
-    bool map = false, quoted = within_quotes(text, line);
-    if (quoted || (!is_table(line) && continues_secret(text, line, &map))) {
-        size_t name = map && !quoted && skip == 0 ? strcspn(part.p, ":=\n") : part.n;
+    if (begun) {
+        size_t name = begun == BEGUN_MAP && skip == 0 ? strcspn(part.p, ":=\n") : part.n;
         return name < part.n ? name + 1 : skip + indent_of(part);
     }
-    size_t from = named < carried ? named : carried;
+    size_t from = secret_from(part);
     return from == NOWHERE ? line.n : skip + from;
 }
 
@@ -329,8 +327,7 @@ static void scan_line(struct owl_hidden *h, const bool *secret, bool flow)
         if (blank_at(c.s, c.at) || (mark == '-' && !c.behind && blank_at(c.s, c.at + 1))) {
             c.at++;
         } else if (mark == '#' && first) {
-            size_t named = named_from(rest), carried = carried_from(rest);
-            size_t from = named < carried ? named : carried;
+            size_t from = secret_from(rest);
             if (from != NOWHERE)
                 hide(h, c.at + from, c.s.n);
             return;
@@ -390,7 +387,7 @@ void owl_hidden__of(struct owl_hidden *h, const struct owl_config *c, struct owl
 {
     const struct owl_source *sources;
     size_t n = owl_config_sources(c, &sources);
-    bool secret[OWL_COUNT(h->byte)] = {false}, map = false;
+    bool secret[OWL_COUNT(h->byte)] = {false};
     *h = (struct owl_hidden){.line = {NULL, 0}};
     if (at.source >= n)
         return;
@@ -400,20 +397,19 @@ void owl_hidden__of(struct owl_hidden *h, const struct owl_config *c, struct owl
         return;
     h->at = owl_source__byte(h->line, at.column);
     hide(h, 0, find_secrets(c, h, at, secret));
+    enum begun begun = begun_before(s->text, h->line);
     if (s->damaged) {
-        size_t from = hidden_by_name(s->text, h->line, 0);
+        size_t from = hidden_from(begun, h->line, 0), far = hidden_from(begun, h->line, h->at);
         for (size_t i = 0; i < from && i < OWL_COUNT(secret); i++)
             from = secret[i] ? i : from;
         hide(h, from, h->line.n);
-        size_t far = hidden_by_name(s->text, h->line, h->at);
         h->from = from < far ? from : far;
         h->secret = h->at >= h->from;
         h->quoted = h->from < h->line.n;
         return;
     }
-    if (within_quotes(s->text, h->line) ||
-        (!is_table(h->line) && continues_secret(s->text, h->line, &map)))
-        hide(h, hidden_by_name(s->text, h->line, 0), h->line.n);
+    if (begun)
+        hide(h, hidden_from(begun, h->line, 0), h->line.n);
     else
         scan_line(h, secret, is_json(s));
     h->secret = h->at >= OWL_COUNT(h->byte) || h->byte[h->at];
