@@ -33,6 +33,14 @@ void owl_value_add(struct owl_value *parent, struct owl_value *child)
     parent->count++;
 }
 
+struct owl_value *owl_value_take(struct owl_value *parent)
+{
+    struct owl_value *first = parent->first;
+    parent->first = parent->last = NULL;
+    parent->count = 0;
+    return first;
+}
+
 struct owl_value *owl_value_get(const struct owl_value *object, owl_str key)
 {
     if (!object || object->kind != OWL_NODE_OBJECT)

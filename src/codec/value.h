@@ -47,6 +47,9 @@ OWL_NODISCARD struct owl_value *owl_value_new(struct owl_arena *a, enum owl_node
                                               struct owl_mark at);
 /* Appends; @p child is in no other tree. */
 void owl_value_add(struct owl_value *parent, struct owl_value *child);
+/* Takes out all that is in @p parent: returns the first, the others are its next. They still name
+ * their parent; add those that are to stay. */
+struct owl_value *owl_value_take(struct owl_value *parent);
 /* Member @p key of an object, or NULL, also if @p object is none or NULL. O(members). */
 struct owl_value *owl_value_get(const struct owl_value *object, owl_str key);
 /* Copies a tree, marks and all; the texts are shared. @errors OWL_ENOMEM. */

@@ -33,9 +33,7 @@ static bool is_option(const struct owl_config *c, const struct owl_value *v)
 /* Takes out of a map what no option has said. */
 static void keep_options(struct owl_config *c, struct owl_value *map)
 {
-    struct owl_value *next = map->first;
-    map->first = map->last = NULL;
-    map->count = 0;
+    struct owl_value *next = owl_value_take(map);
     for (struct owl_value *v; (v = next);) {
         next = v->next;
         if (is_option(c, v))
@@ -75,9 +73,7 @@ static void forget_other(struct owl_config *c, struct owl_value *server, const s
     const struct owl_value *old = whole ? owl_value_get(server, v->key) : NULL;
     if (!old || old->kind == OWL_NODE_NULL || owl_str_eq(old->text, v->text))
         return;
-    struct owl_value *next = server->first;
-    server->first = server->last = NULL;
-    server->count = 0;
+    struct owl_value *next = owl_value_take(server);
     for (struct owl_value *m; (m = next);) {
         next = m->next;
         if (!is_of_other(c, m, v->at))

@@ -10,9 +10,7 @@
 /* Takes nulls out of an object, where they mean nothing. */
 static void drop_nulls(struct owl_config *c, struct owl_value *object, uint32_t key)
 {
-    struct owl_value *next = object->first;
-    object->first = object->last = NULL;
-    object->count = 0;
+    struct owl_value *next = owl_value_take(object);
     for (struct owl_value *m; (m = next);) {
         next = m->next;
         if (!owl_merge__is_empty(c, key, m))

@@ -215,9 +215,7 @@ static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *e
 {
     if (entry->kind == OWL_NODE_OBJECT) {
         bool vital = !is_reachable(s, foreign, entry);
-        struct owl_value *next = entry->first;
-        entry->first = entry->last = NULL;
-        entry->count = 0;
+        struct owl_value *next = owl_value_take(entry);
         for (struct owl_value *v; (v = next);) {
             next = v->next;
             uint32_t key = owl_keys__member(&s->c->keys, foreign, v->key);
@@ -265,7 +263,7 @@ static int foreign_servers(struct shape *s, struct owl_value *map)
 /* An entry of a list becomes one of the map; without a name it cannot. */
 static int listed_server(struct shape *s, struct owl_value *entry)
 {
-    struct owl_value *name = owl_value_get(entry, OWL_STR("name")), *next = entry->first;
+    struct owl_value *name = owl_value_get(entry, OWL_STR("name"));
     if (!name && s->c->sources[entry->at.source].damaged)
         return 0; /* it may have one that could not be read */
     if (!name || name->kind != OWL_NODE_STRING) {
@@ -275,8 +273,7 @@ static int listed_server(struct shape *s, struct owl_value *entry)
         owl_fault_hint(&s->c->faults, f, name ? "write it within quotes" : "add `name = \"...\"`");
         return 0;
     }
-    entry->first = entry->last = NULL;
-    entry->count = 0;
+    struct owl_value *next = owl_value_take(entry);
     for (struct owl_value *v; (v = next);) {
         next = v->next;
         if (v != name)
