@@ -140,6 +140,9 @@ bool owl_merge__is_empty(struct owl_config *c, uint32_t key, const struct owl_va
 /* Tells that @p m is a null which stands for nothing: a section whose lines are all commented out,
  * perhaps. */
 void owl_merge__tell_empty(struct owl_config *c, const struct owl_value *m);
+/* The member of that name: what is there, of whatever kind, or a new map. NULL without memory. */
+struct owl_value *owl_merge__map(struct owl_config *c, struct owl_value *map, owl_str name,
+                                 struct owl_mark at);
 /* Makes @p into what @p from is, but for its name and place in the tree. */
 void owl_merge__become(struct owl_value *into, struct owl_value *from);
 

@@ -22,6 +22,24 @@ void owl_merge__become(struct owl_value *into, struct owl_value *from)
         v->parent = into;
 }
 
+struct owl_value *owl_merge__map(struct owl_config *c, struct owl_value *map, owl_str name,
+                                 struct owl_mark at)
+{
+    struct owl_value *v = owl_value_get(map, name);
+    if (v && v->kind != OWL_NODE_NULL)
+        return v;
+    struct owl_value *fresh = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
+    char *key = fresh ? owl_arena_dup(c->arena, name) : NULL;
+    if (!key)
+        return NULL;
+    fresh->key = (owl_str){key, name.n};
+    if (v)
+        owl_merge__become(v, fresh);
+    else
+        owl_value_add(map, v = fresh);
+    return v;
+}
+
 void owl_merge__tell_empty(struct owl_config *c, const struct owl_value *m)
 {
     struct owl_fault *f = owl_warning_add(

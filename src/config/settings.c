@@ -2,27 +2,6 @@
  * Threads: that of the loading. */
 #include "config/internal.h"
 
-/* A map for the next step of a path: what is there, or a new one. NULL: something else is there,
- * which will be judged. */
-static int step_into(struct owl_config *c, struct owl_value *map, owl_str name, struct owl_mark at,
-                     struct owl_value **ret)
-{
-    struct owl_value *v = owl_value_get(map, name);
-    if (!v || v->kind == OWL_NODE_NULL) {
-        struct owl_value *fresh = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
-        char *key = fresh ? owl_arena_dup(c->arena, name) : NULL;
-        if (!key)
-            return -OWL_ENOMEM;
-        fresh->key = (owl_str){key, name.n};
-        if (v)
-            owl_merge__become(v, fresh);
-        else
-            owl_value_add(map, v = fresh);
-    }
-    *ret = v->kind == OWL_NODE_OBJECT ? v : NULL;
-    return 0;
-}
-
 /* ---- servers that become others --------------------------------------------------------- */
 
 static bool is_option(const struct owl_config *c, const struct owl_value *v)
@@ -90,9 +69,11 @@ int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t so
     struct owl_value *map = c->tree, *v = owl_value_new(c->arena, OWL_NODE_STRING, at);
     owl_str rest = key, name = {NULL, 0};
     while (owl_config_step(&rest, &name) && rest.p) {
-        int rc = step_into(c, map, name, at, &map);
-        if (rc || !map)
-            return rc;
+        map = owl_merge__map(c, map, name, at);
+        if (!map)
+            return -OWL_ENOMEM;
+        if (map->kind != OWL_NODE_OBJECT)
+            return 0; /* which is told when it is judged */
     }
     char *copy = v ? owl_arena_dup(c->arena, text) : NULL;
     char *named = copy ? owl_arena_dup(c->arena, name) : NULL;

@@ -27,24 +27,6 @@ struct shape {
     bool found;                /* it holds something for us */
 };
 
-/* Makes a map of @p v, which may be another thing. */
-static struct owl_value *map_at(struct owl_config *c, struct owl_value *map, const char *name,
-                                struct owl_mark at)
-{
-    struct owl_value *v = owl_value_get(map, owl_str_of(name));
-    if (v && v->kind != OWL_NODE_NULL)
-        return v;
-    struct owl_value *fresh = owl_value_new(c->arena, OWL_NODE_OBJECT, at);
-    if (!fresh)
-        return NULL;
-    fresh->key = owl_str_of(name);
-    if (!v)
-        owl_value_add(map, fresh);
-    else
-        owl_merge__become(v, fresh);
-    return v ? v : fresh;
-}
-
 static const char *kind_name(const struct owl_value *v)
 {
     static const char *const names[] = {"empty",  "false",  "true", "a number",
@@ -71,7 +53,7 @@ static int open_servers(struct shape *s, const struct owl_value *theirs)
     s->found = true;
     if (s->servers)
         return 0;
-    s->servers = map_at(s->c, s->ours, "servers", theirs->key_at);
+    s->servers = owl_merge__map(s->c, s->ours, OWL_STR("servers"), theirs->key_at);
     if (!s->servers)
         return -OWL_ENOMEM;
     for (struct owl_value *v = s->servers->first; v; v = v->next) {
@@ -383,7 +365,7 @@ static int take_folders(struct shape *s, struct owl_value *v, const char *const 
         bool last = map || !path[i + 1];
         if (last)
             v->key = owl_str_of(path[i]);
-        else if (!(into = map_at(s->c, into, path[i], v->key_at)))
+        else if (!(into = owl_merge__map(s->c, into, owl_str_of(path[i]), v->key_at)))
             return -OWL_ENOMEM;
         if (into->kind != OWL_NODE_OBJECT)
             return 0; /* which is told when it is judged */
