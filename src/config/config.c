@@ -59,14 +59,22 @@ int owl_config__hide(struct owl_config *c, const struct owl_value *v)
     return 0;
 }
 
+bool owl_config__is_servers(const struct owl_config *c, const struct owl_value *v)
+{
+    return v && v->parent == c->tree && v->kind == OWL_NODE_OBJECT && owl_str_is(v->key, "servers");
+}
+
+const struct owl_value *owl_config__server(const struct owl_config *c, const struct owl_value *v)
+{
+    while (v && !owl_config__is_servers(c, v->parent))
+        v = v->parent;
+    return v;
+}
+
 int owl_config__blame(struct owl_config *c, const struct owl_value *v, const struct owl_fault *f)
 {
-    const struct owl_value *entry = v;
-    while (entry->parent &&
-           !(entry->parent->parent == c->tree && owl_str_is(entry->parent->key, "servers")))
-        entry = entry->parent;
-    bool server = entry->parent && entry->parent->kind == OWL_NODE_OBJECT;
-    return server ? owl_config__break(c, entry->key, f) : 0;
+    const struct owl_value *server = owl_config__server(c, v);
+    return server ? owl_config__break(c, server->key, f) : 0;
 }
 
 int owl_config__break(struct owl_config *c, owl_str server, const struct owl_fault *f)

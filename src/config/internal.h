@@ -68,6 +68,10 @@ extern const size_t owl_config__schema_size;
 OWL_NODISCARD int owl_config__source(struct owl_config *c, enum owl_source_kind kind, owl_str name,
                                      uint32_t *ret);
 OWL_NODISCARD int owl_config__ignore(struct owl_config *c, const struct owl_value *member);
+/* Whether @p v, which may be NULL, is the map of servers. */
+bool owl_config__is_servers(const struct owl_config *c, const struct owl_value *v);
+/* The entry of a server that @p v is at or within, or NULL. */
+const struct owl_value *owl_config__server(const struct owl_config *c, const struct owl_value *v);
 /* An error of what is at or within @p v: if that is the entry of a server, the server is broken.
  * Give the fault its words first; NULL: it has been told in other words. */
 OWL_NODISCARD int owl_config__blame(struct owl_config *c, const struct owl_value *v,

@@ -348,15 +348,6 @@ static struct owl_value *servers_of(const struct judging *j)
     return v && v->kind == OWL_NODE_OBJECT ? v : NULL;
 }
 
-/* The server that a value is within, or NULL. */
-static const struct owl_value *server_of(const struct judging *j, const struct owl_value *v)
-{
-    const struct owl_value *servers = servers_of(j);
-    while (v && v->parent != servers)
-        v = v->parent;
-    return servers ? v : NULL;
-}
-
 /* Tells one violation, of what is missing or of what is there. */
 static int tell(struct judging *j, const struct owl_violation *v, bool missing)
 {
@@ -374,7 +365,7 @@ static int tell(struct judging *j, const struct owl_violation *v, bool missing)
         j->doubtful[j->n_doubtful++] = j->value->parent;
     if (j->counting)
         return 0;
-    j->servers[j->n_servers++] = server_of(j, j->value);
+    j->servers[j->n_servers++] = owl_config__server(j->c, j->value);
     owl_buf_reset(&j->b);
     struct owl_fault *f = extra ? unknown_key(j) : wrong_value(j);
     return owl_config__blame(j->c, j->value, f);

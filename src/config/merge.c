@@ -92,7 +92,7 @@ static bool is_there(const struct owl_value *map, const char *name)
 static bool is_whole(const struct owl_config *c, const struct owl_value *servers,
                      const struct owl_value *entry)
 {
-    return servers->parent == c->tree && owl_str_is(servers->key, "servers") &&
+    return owl_config__is_servers(c, servers) &&
            (is_there(entry, "command") || is_there(entry, "url"));
 }
 

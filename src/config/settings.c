@@ -46,8 +46,7 @@ static bool is_of_other(struct owl_config *c, struct owl_value *m, struct owl_ma
 /* Another program or address gets neither the arguments nor the secrets of the former one. */
 static void forget_other(struct owl_config *c, struct owl_value *server, const struct owl_value *v)
 {
-    bool whole = server->parent && server->parent->parent == c->tree &&
-                 owl_str_is(server->parent->key, "servers") &&
+    bool whole = owl_config__is_servers(c, server->parent) &&
                  (owl_str_is(v->key, "command") || owl_str_is(v->key, "url"));
     const struct owl_value *old = whole ? owl_value_get(server, v->key) : NULL;
     if (!old || old->kind == OWL_NODE_NULL || owl_str_eq(old->text, v->text))
