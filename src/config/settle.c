@@ -18,14 +18,6 @@ static void drop_nulls(struct owl_config *c, struct owl_value *object, uint32_t 
     }
 }
 
-static bool has_null(const struct owl_value *object)
-{
-    for (const struct owl_value *m = object->first; m; m = m->next)
-        if (m->kind == OWL_NODE_NULL)
-            return true;
-    return false;
-}
-
 static int refuse(struct owl_config *c, const struct owl_value *v, const struct owl_expansion *x)
 {
     struct owl_buf b;
@@ -94,7 +86,7 @@ int owl_settle__tree(struct owl_load *l)
 {
     struct owl_walk w = owl_walk__of(l->c, l->c->tree);
     for (struct owl_value *v; (v = owl_walk__next(&w));) {
-        if (v->kind == OWL_NODE_OBJECT && w.key && has_null(v))
+        if (v->kind == OWL_NODE_OBJECT && w.key)
             drop_nulls(l->c, v, w.key);
         if (v->kind != OWL_NODE_STRING || l->o->as_written)
             continue;
