@@ -142,10 +142,10 @@ static int take_option(struct owl_args *a, const struct owl_command_option *o, c
 /* The value of an option: @p attached, or else the next argument. */
 static int take_valued(struct reading *r, const struct owl_command_option *o, const char *attached)
 {
-    if (!attached && r->at + 1 >= r->argc)
-        return problem(r->args, "--%s needs a value: --%s %s", o->name, o->name, o->value);
-    const char *value = attached ? attached : r->argv[++r->at];
-    if (o->file && !*value)
+    const char *value = attached;
+    if (!value && r->at + 1 < r->argc)
+        value = r->argv[++r->at];
+    if (!value || (o->file && !*value))
         return problem(r->args, "--%s needs a value: --%s %s", o->name, o->name, o->value);
     return take_option(r->args, o, value);
 }

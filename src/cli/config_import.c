@@ -44,11 +44,12 @@ static void put_file(struct owl_buf *b, const struct owl_run *r, const struct ow
         owl_value_add(root, tree);
         if (inputs)
             owl_value_add(root, inputs);
-        if (json)
+        if (json) {
             owl_value_json(b, root, NULL);
-        else
+            owl_buf_putc(b, '\n');
+        } else {
             put_yaml(b, r, root);
-        owl_buf_putz(b, json ? "\n" : "");
+        }
     }
     owl_arena_free(a);
 }
