@@ -10,7 +10,8 @@
 
 enum {
     WIDTH = 160, /* characters of a line that are shown */
-    INDENT = 4
+    INDENT = 4,
+    QUOTED = 512 /* bytes; no reader quotes so many */
 };
 
 /* ---- the line --------------------------------------------------------------------------- */
@@ -84,7 +85,8 @@ static size_t alike(owl_str a, owl_str b)
 
 /* What stands at the mark, as faults repeat it. */
 struct quotable {
-    struct owl_buf b;
+    char p[QUOTED + 4]; /* the last character may be a long one */
+    size_t n;
     size_t clear; /* bytes that may be seen */
     size_t told;  /* bytes that were hidden already: less than that is a word of ours */
 };
@@ -94,10 +96,9 @@ struct quotable {
 static size_t repeated(owl_str words, const struct quotable *q)
 {
     enum { FEW = 4 }; /* so many in common are no accident */
-    owl_str all = owl_buf_str(&q->b);
     size_t least = q->told > FEW ? q->told : FEW;
-    for (size_t skip = 0; skip < 2 && skip < all.n; skip++) {
-        owl_str rest = {all.p + skip, all.n - skip};
+    for (size_t skip = 0; skip < 2 && skip < q->n; skip++) {
+        owl_str rest = {q->p + skip, q->n - skip};
         size_t n = alike(words, rest);
         bool ends = n > 0 && q->told == 0 && (n == rest.n || strchr(" ,]}\"'", rest.p[n])) &&
                     (n == words.n || strchr(" ,\"'`", words.p[n]));
@@ -118,28 +119,25 @@ static size_t odd_variable(owl_str words)
     return n;
 }
 
-static void put_quotable(struct quotable *q, const struct owl_hidden *h)
+static void find_quotable(struct quotable *q, const struct owl_hidden *h)
 {
-    enum { MOST = 512 }; /* bytes; no reader quotes so many */
     owl_str rest = h->quoted ? (owl_str){h->line.p + h->at, h->line.n - h->at} : OWL_STR("");
-    while (rest.n > 0 && q->b.n < MOST && q->b.rc == 0) {
+    while (rest.n > 0 && q->n < QUOTED) {
         const char *from = rest.p;
         uint32_t c = owl_text_next(&rest);
         size_t bytes = (size_t)(rest.p - from);
-        if (owl_text_unsafe(c) || (c == 0xfffd && bytes == 1))
-            owl_buf_putc(&q->b, '?');
-        else
-            owl_buf_put(&q->b, from, bytes);
+        bool odd = owl_text_unsafe(c) || (c == 0xfffd && bytes == 1);
+        memcpy(q->p + q->n, odd ? "?" : from, odd ? 1 : bytes);
+        q->n += odd ? 1 : bytes;
         if (rest.p <= h->line.p + h->from)
-            q->clear = q->b.n;
+            q->clear = q->n;
     }
 }
 
 static void put_words(struct owl_buf *b, owl_str words, const struct owl_hidden *h)
 {
-    struct quotable q = {.clear = 0};
-    owl_buf_init(&q.b, b->max);
-    put_quotable(&q, h);
+    struct quotable q = {.n = 0};
+    find_quotable(&q, h);
     while (words.n > 0) {
         size_t n = h->secret ? odd_variable(words) : 0;
         if (n == 0 && h->quoted)
@@ -152,9 +150,6 @@ static void put_words(struct owl_buf *b, owl_str words, const struct owl_hidden 
         n = n > 0 ? n : 1;
         words = (owl_str){words.p + n, words.n - n};
     }
-    if (q.b.rc && !b->rc)
-        b->rc = q.b.rc;
-    owl_buf_done(&q.b);
 }
 
 static void put_quoted(struct owl_buf *b, owl_str words, const struct owl_hidden *h)
