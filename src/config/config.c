@@ -356,10 +356,10 @@ static bool is_unknown_secret(const struct owl_config *c, const struct owl_value
     uint32_t parent = owl_config__key(c, up->parent);
     if (!up->key.p || owl_keys__of(&c->keys, parent)->n_members == 0 || owl_config__key(c, up))
         return false;
+    if (v != up || c->sources[v->at.source].damaged)
+        return true;
     owl_str meant = owl_keys__nearest(&c->keys, parent, up->key);
-    uint32_t key = meant.p ? owl_keys__member(&c->keys, parent, meant) : 0;
-    return v != up || c->sources[v->at.source].damaged ||
-           (key && owl_keys__of(&c->keys, key)->secret);
+    return meant.p && owl_keys__of(&c->keys, owl_keys__member(&c->keys, parent, meant))->secret;
 }
 
 bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
