@@ -22,6 +22,7 @@ struct shape {
     struct owl_value *ours;    /* what goes into the tree */
     struct owl_value *servers; /* within it */
     struct owl_map names;      /* of those servers */
+    uint32_t foreign;          /* the key of an entry of other programs */
     bool own;                  /* the file is ours, or of the platform that we belong to */
     bool strict;               /* it is for nobody but us */
     bool found;                /* it holds something for us */
@@ -115,9 +116,9 @@ static void suggest(struct shape *s, uint32_t key, const struct owl_value *v, st
 }
 
 /* A member that other programs may understand; or the one without which there is no server. */
-static int unknown_member(struct shape *s, uint32_t foreign, struct owl_value *v, bool *vital)
+static int unknown_member(struct shape *s, struct owl_value *v, bool *vital, bool *ret_keep)
 {
-    owl_str meant = owl_keys__nearest(&s->c->keys, foreign, v->key);
+    owl_str meant = owl_keys__nearest(&s->c->keys, s->foreign, v->key);
     bool needed = *vital && (owl_str_is(meant, "command") || owl_str_is(meant, "url"));
     struct owl_fault *f = needed
                               ? owl_fault_add(&s->c->faults, v->key_at,
@@ -126,7 +127,8 @@ static int unknown_member(struct shape *s, uint32_t foreign, struct owl_value *v
                               : owl_warning_add(&s->c->faults, v->key_at,
                                                 "`%.*s` is not understood, and has no effect",
                                                 (int)v->key.n, v->key.p);
-    suggest(s, foreign, v, f);
+    suggest(s, s->foreign, v, f);
+    *ret_keep = needed;
     if (!needed)
         return 0;
     *vital = false;
@@ -153,11 +155,11 @@ static int translate(struct shape *s, uint32_t key, struct owl_value *v, bool *r
 }
 
 /* Whether an entry says, by any of their names, what to start or where to connect. */
-static bool is_reachable(const struct shape *s, uint32_t foreign, const struct owl_value *entry)
+static bool is_reachable(const struct shape *s, const struct owl_value *entry)
 {
     const struct owl_keys *k = &s->c->keys;
     for (const struct owl_value *v = entry->first; v; v = v->next) {
-        owl_str ours = owl_keys__of(k, owl_keys__member(k, foreign, v->key))->ours;
+        owl_str ours = owl_keys__of(k, owl_keys__member(k, s->foreign, v->key))->ours;
         owl_str name = ours.p ? ours : v->key;
         if (owl_str_is(name, "command") || owl_str_is(name, "url"))
             return true;
@@ -193,19 +195,17 @@ static void add_member(struct shape *s, struct owl_value *entry, struct owl_valu
     }
 }
 
-static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *entry)
+static int foreign_server(struct shape *s, struct owl_value *entry)
 {
     if (entry->kind == OWL_NODE_OBJECT) {
-        bool vital = !is_reachable(s, foreign, entry);
+        bool vital = !is_reachable(s, entry);
         struct owl_value *next = owl_value_take(entry);
         for (struct owl_value *v; (v = next);) {
             next = v->next;
-            uint32_t key = owl_keys__member(&s->c->keys, foreign, v->key);
+            uint32_t key = owl_keys__member(&s->c->keys, s->foreign, v->key);
             owl_str theirs = v->key;
             bool keep = false;
-            bool missing = vital;
-            int rc = key ? translate(s, key, v, &keep) : unknown_member(s, foreign, v, &vital);
-            keep = keep || missing != vital;
+            int rc = key ? translate(s, key, v, &keep) : unknown_member(s, v, &vital, &keep);
             if (rc)
                 return rc;
             if (keep)
@@ -213,13 +213,6 @@ static int foreign_server(struct shape *s, uint32_t foreign, struct owl_value *e
         }
     }
     return add_server(s, entry);
-}
-
-/* The key of an entry of theirs. */
-static uint32_t foreign_entry(const struct shape *s)
-{
-    const struct owl_keys *k = &s->c->keys;
-    return owl_keys__of(k, owl_keys__top(k, OWL_STR("mcpServers")))->entry;
 }
 
 /* Entries by name. */
@@ -235,7 +228,7 @@ static int foreign_servers(struct shape *s, struct owl_value *map)
     }
     for (struct owl_value *v = map->first, *next; v; v = next) {
         next = v->next;
-        rc = foreign_server(s, foreign_entry(s), v);
+        rc = foreign_server(s, v);
         if (rc)
             return rc;
     }
@@ -263,7 +256,7 @@ static int listed_server(struct shape *s, struct owl_value *entry)
     }
     entry->key = name->text;
     entry->key_at = name->at;
-    return foreign_server(s, foreign_entry(s), entry);
+    return foreign_server(s, entry);
 }
 
 /* A map of servers by name, or one server that should have been in a list. */
@@ -571,6 +564,7 @@ int owl_shape__take(struct owl_load *l, uint32_t source, struct owl_value *root)
 {
     struct owl_config *c = l->c;
     struct shape s = {.l = l, .c = c, .root = root, .own = owl_shape__ours(c, source, root)};
+    s.foreign = owl_keys__of(&c->keys, owl_keys__top(&c->keys, OWL_STR("mcpServers")))->entry;
     s.strict = s.own && !is_named(c->sources[source].name, "owlclaw.");
     size_t errors = c->faults.errors;
     if (root->kind != OWL_NODE_OBJECT && root->kind != OWL_NODE_NULL) {
