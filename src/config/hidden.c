@@ -151,6 +151,7 @@ static enum begun begun_above(owl_str text, owl_str line)
         const char *begin = before ? before + 1 : text.p;
         owl_str above = {begin, (size_t)(p - 1 - begin)}, name = {NULL, 0};
         p = begin;
+        above.n -= above.n > 0 && begin[above.n - 1] == '\r';
         size_t deep = indent_of(above);
         if (deep == above.n || above.n > LOOK)
             continue;

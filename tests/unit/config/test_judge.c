@@ -240,6 +240,20 @@ TEST(unknown_keys_beyond_those_told_are_counted, "")
 
 /* ---- secrets ----------------------------------------------------------------------------- */
 
+/* The same file with the ends of lines that Windows has. */
+static void write_crlf(const struct box *b, const char *name, const char *text)
+{
+    struct owl_buf crlf;
+    owl_buf_init(&crlf, 4096);
+    for (; *text; text++) {
+        owl_buf_putz(&crlf, *text == '\n' ? "\r" : "");
+        owl_buf_putc(&crlf, *text);
+    }
+    assert_int_equal(crlf.rc, 0);
+    box_bytes(b, name, owl_buf_str(&crlf));
+    owl_buf_done(&crlf);
+}
+
 TEST(secrets_are_never_shown, "")
 {
     static const char *const files[] = {
@@ -296,10 +310,12 @@ TEST(secrets_are_never_shown, "")
     box_open(&b);
     for (size_t i = 0; i < OWL_COUNT(files); i++) {
         const char *name = files[i][0] == '[' ? "a.toml" : files[i][0] == '{' ? "a.json" : "a.yaml";
-        box_write(&b, name, files[i]);
-        LOAD(&b, FILES(name), ENV("TOKEN=hunter2"));
-        assert_true(owl_config_faults(b.c)->errors > 0);
-        assert_says_not(&b, "hunter2");
+        for (int crlf = 0; crlf < 2; crlf++) {
+            (crlf ? write_crlf : box_write)(&b, name, files[i]);
+            LOAD(&b, FILES(name), ENV("TOKEN=hunter2"));
+            assert_true(owl_config_faults(b.c)->errors > 0);
+            assert_says_not(&b, "hunter2");
+        }
     }
     box_write(&b, "a.yaml",
               "mcp_server:\n  servers:\n    a:\n      command: x\n      args:\n"
