@@ -404,11 +404,12 @@ static void tell_never(struct telling *x, const struct owl_miss *miss)
 {
     owl_str keyword = keyword_of(miss);
     bool unevaluated = owl_str_is(keyword, "unevaluatedProperties");
-    if (unevaluated || owl_str_is(keyword, "additionalProperties")) {
+    bool property = unevaluated || owl_str_is(keyword, "additionalProperties");
+    if (property && miss->node > 0 && is_name(x->t, miss->node - 1)) {
         tell_unknown(x, miss, unevaluated);
     } else if (is_name(x->t, miss->node)) {
         owl_buf_putz(&x->b, " is not allowed: no name is valid here");
-    } else if (owl_str_is(keyword, "false")) {
+    } else if (property || owl_str_is(keyword, "false")) { /* a reference may lead there, too */
         owl_buf_putz(&x->b, " is not allowed: no value is valid here");
     } else {
         owl_buf_putz(&x->b, " is one item too many");

@@ -116,6 +116,18 @@ TEST(all_properties_that_are_known_are_told, "")
                     "/r is not allowed here: only a schema that does not fit knows it");
 }
 
+TEST(a_value_that_is_no_property_is_not_told_to_be_an_unknown_one, "")
+{
+#define DEFS "\"$defs\":{\"a\":{\"properties\":{\"b\":{}},\"additionalProperties\":false}}"
+    assert_sentence("{\"$ref\":\"#/$defs/a/additionalProperties\",\"not\":{\"not\":{\"$ref\":"
+                    "\"#/$defs/a\"}}," DEFS "}",
+                    "{}", "the value is not allowed: no value is valid here");
+    assert_sentence("{\"items\":{\"$ref\":\"#/$defs/a/additionalProperties\"},"
+                    "\"not\":{\"not\":{\"$ref\":\"#/$defs/a\"}}," DEFS "}",
+                    "[1]", "/0 is not allowed: no value is valid here");
+#undef DEFS
+}
+
 TEST(known_properties_without_end_are_cut, "")
 {
     struct owl_buf b;
