@@ -198,7 +198,7 @@ static bool dependents_there(struct owl_machine *m, const struct owl_op *op,
             all = false;
             if (!m->report)
                 return false;
-            const struct owl_miss miss = {u, op, node, op->keyword, op->at, i << 16 | (j & 0xffff)};
+            const struct owl_miss miss = {u, op, node, op->keyword, op->at, i, {j}};
             owl_report__add(m->report, &miss);
         }
     }
@@ -255,7 +255,7 @@ __attribute__((cold, noinline)) static bool go_on(struct owl_machine *m, const s
 {
     if (!m->report || m->rc)
         return false;
-    const struct owl_miss miss = {u, op, node, op->keyword, op->at, 0};
+    const struct owl_miss miss = {u, op, node, op->keyword, op->at, 0, {0}};
     if (op->code != OWL_OP_DEPENDENT_REQUIRED) /* which has told it already */
         owl_report__add(m->report, &miss);
     return true;

@@ -337,6 +337,8 @@ static int contains(struct owl_building *b)
     op->u.contains = x;
     x->min = min;
     x->max = max;
+    x->min_at = b->at[OWL_KW_MIN_CONTAINS];
+    x->max_at = b->at[OWL_KW_MAX_CONTAINS];
     x->evaluates = b->unit->resource->dialect.draft == OWL_SCHEMA_2020_12;
     return unit(b, b->at[OWL_KW_CONTAINS], &x->unit);
 }

@@ -20,8 +20,8 @@ enum {
 
 struct telling {
     struct owl_arena *a;
-    const struct owl_tree *t;          /* the instance */
-    const struct owl_miss *miss, *end; /* the one at hand, and where all end */
+    const struct owl_tree *t;   /* the instance */
+    const struct owl_miss *end; /* of all that it misses */
     struct owl_buf b, pointer;
 };
 
@@ -301,14 +301,13 @@ static void choose(struct choices *c, const struct owl_miss *miss, bool elements
     }
 }
 
-/* Those of the miss at hand and of all that are tied to it. */
-static void choose_all(const struct telling *x, struct choices *c)
+/* Those of the miss and of all that are tied to it. */
+static void choose_all(const struct telling *x, const struct owl_miss *miss, struct choices *c)
 {
-    for (const struct owl_miss *other = x->miss; other < x->end; other++) {
+    for (const struct owl_miss *other = miss; other < x->end; other++) {
         const struct owl_tree *t = &other->unit->resource->doc->tree;
         bool list = other->op->code != OWL_OP_CONST && t->nodes[other->at].kind == OWL_NODE_ARRAY;
-        if (other == x->miss ||
-            (owl_miss__tied(other) && other->extra == (uint64_t)(other - x->miss)))
+        if (other == miss || (owl_miss__tied(other) && other->extra == (uint32_t)(other - miss)))
             choose(c, other, list);
     }
 }
@@ -327,7 +326,7 @@ static void put_choices(struct telling *x, const struct choices *c)
 static void tell_type(struct telling *x, const struct owl_miss *miss)
 {
     struct choices c = {.n = 0};
-    choose_all(x, &c);
+    choose_all(x, miss, &c);
     owl_buf_putz(&x->b, " must be of type ");
     put_choices(x, &c);
     owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, miss->node));
@@ -348,14 +347,14 @@ static void tell_value(struct telling *x, const struct owl_miss *miss, const cha
 static void tell_choice(struct telling *x, const struct owl_miss *miss)
 {
     bool alone = true;
-    for (const struct owl_miss *other = x->miss + 1; other < x->end && alone; other++)
-        alone = !owl_miss__tied(other) || other->extra != (uint64_t)(other - x->miss);
+    for (const struct owl_miss *other = miss + 1; other < x->end && alone; other++)
+        alone = !owl_miss__tied(other) || other->extra != (uint32_t)(other - miss);
     if (alone) {
         tell_value(x, miss, miss->op->code == OWL_OP_CONST ? "be" : "be one of");
         return;
     }
     struct choices c = {.n = 0};
-    choose_all(x, &c);
+    choose_all(x, miss, &c);
     owl_buf_putz(&x->b, " must be ");
     put_choices(x, &c);
     put_found(x, miss);
@@ -390,13 +389,11 @@ static void tell_size(struct telling *x, const struct owl_miss *miss)
 
 static void tell_dependency(struct telling *x, const struct owl_miss *miss)
 {
-    const struct owl_dependency *d = &miss->op->u.dependencies[miss->extra >> 16];
-    uint32_t i = (uint32_t)miss->extra & 0xffff;
+    const struct owl_dependency *d = &miss->op->u.dependencies[miss->extra];
     owl_buf_putz(&x->b, " has \"");
     put_cut(&x->b, d->name);
     owl_buf_putz(&x->b, "\", which needs \"");
-    if (i < d->n_needs)
-        put_cut(&x->b, d->needs[i]);
+    put_cut(&x->b, d->needs[miss->which[0]]);
     owl_buf_putz(&x->b, "\" beside it");
 }
 
@@ -477,13 +474,12 @@ static void tell_unique(struct telling *x, const struct owl_miss *miss)
 static void tell_fitting(struct telling *x, const struct owl_miss *miss)
 {
     const struct owl_tree *t = &miss->unit->resource->doc->tree;
-    uint64_t n = miss->extra >> 2 * OWL_FIT_BITS;
     owl_buf_printf(&x->b, " must fit exactly one of %u alternatives, but fits %u%s ", miss->op->n,
-                   (unsigned)n, n == 2 ? ":" : ", among them");
+                   miss->extra, miss->extra == 2 ? ":" : ", among them");
     put_fragment(x, t, miss->at);
-    owl_buf_printf(&x->b, "/%u and ", (unsigned)(miss->extra >> OWL_FIT_BITS & OWL_FIT_MAX));
+    owl_buf_printf(&x->b, "/%u and ", miss->which[0]);
     put_fragment(x, t, miss->at);
-    owl_buf_printf(&x->b, "/%u", (unsigned)(miss->extra & OWL_FIT_MAX));
+    owl_buf_printf(&x->b, "/%u", miss->which[1]);
 }
 
 static void tell_combined(struct telling *x, const struct owl_miss *miss)
@@ -504,7 +500,7 @@ static void tell_contains(struct telling *x, const struct owl_miss *miss)
     uint64_t limit = few ? c->min : c->max;
     owl_buf_printf(&x->b, " must have at %s %llu %s \"contains\", but has %u",
                    few ? "least" : "most", (unsigned long long)limit,
-                   limit == 1 ? "item that fits" : "items that fit", (unsigned)miss->extra);
+                   limit == 1 ? "item that fits" : "items that fit", miss->extra);
 }
 
 static void tell(struct telling *x, const struct owl_miss *miss)
@@ -534,22 +530,6 @@ static void tell(struct telling *x, const struct owl_miss *miss)
 }
 
 /* ---- violations ----------------------------------------------------------------------------- */
-
-/* Of "contains" the keyword beside it that sets the limit, if one does. */
-static struct owl_miss narrowed(struct owl_miss miss)
-{
-    if (miss.op->code != OWL_OP_CONTAINS)
-        return miss;
-    const struct owl_resource *r = miss.unit->resource;
-    const struct owl_tree *t = &r->doc->tree;
-    int keyword = miss.extra < miss.op->u.contains->min ? OWL_KW_MIN_CONTAINS : OWL_KW_MAX_CONTAINS;
-    uint32_t at = owl_tree_get(t, miss.unit->node, owl_str_of(owl_keywords[keyword].name));
-    if (at && owl_keyword__find(t, at - 1, r->dialect) == keyword) {
-        miss.keyword = (uint8_t)keyword;
-        miss.at = at;
-    }
-    return miss;
-}
 
 /* What the sentence is about. */
 static void put_subject(struct telling *x, const struct owl_miss *miss, struct owl_violation *v)
@@ -592,19 +572,18 @@ static int put_into_words(const struct owl_report *r, const struct owl_tree *t, 
                           struct owl_explanation *ret)
 {
     uint32_t kept = r->n < OWL_REPORT_KEPT ? r->n : OWL_REPORT_KEPT, n = 0;
-    struct telling x = {.a = a, .t = t, .miss = r->misses, .end = r->misses + kept};
+    struct telling x = {.a = a, .t = t, .end = r->misses + kept};
     size_t all = r->n, room = kept < OWL_SCHEMA_VIOLATIONS ? kept : OWL_SCHEMA_VIOLATIONS;
     struct owl_violation *list = owl_arena_zalloc(a, (room + 1) * sizeof *list);
     if (!list)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
     owl_buf_init(&x.b, 1024 * 1024);
     owl_buf_init(&x.pointer, 1024 * 1024);
-    for (; x.miss < x.end && x.b.rc == 0; x.miss++) {
-        if (owl_miss__tied(x.miss)) {
+    for (const struct owl_miss *miss = r->misses; miss < x.end && x.b.rc == 0; miss++) {
+        if (owl_miss__tied(miss)) {
             all--;
         } else if (n < room) {
-            const struct owl_miss miss = narrowed(*x.miss);
-            violation(&x, &miss, &list[n++]);
+            violation(&x, miss, &list[n++]);
         }
     }
     int rc = x.b.rc;

@@ -192,7 +192,8 @@ static inline bool owl_tree__small(const struct owl_tree *t, uint32_t node, int6
 struct owl_contains {
     const struct owl_unit *unit;
     uint64_t min, max;
-    bool evaluates; /* 2020-12: what it matches is evaluated */
+    uint32_t min_at, max_at; /* nodes of the values of "minContains" and "maxContains", or 0 */
+    bool evaluates;          /* 2020-12: what it matches is evaluated */
 };
 
 struct owl_enum {

@@ -203,9 +203,9 @@ static bool good_enough(struct owl_machine *m, struct owl_frame *f)
 }
 
 static void miss(struct owl_machine *m, const struct owl_frame *f, const struct owl_op *op,
-                 uint64_t extra)
+                 uint32_t extra, uint32_t first, uint32_t second)
 {
-    const struct owl_miss v = {f->unit, op, f->node, op->keyword, op->at, extra};
+    const struct owl_miss v = {f->unit, op, f->node, op->keyword, op->at, extra, {first, second}};
     if (m->report)
         owl_report__add(m->report, &v);
 }
@@ -262,7 +262,7 @@ static enum flow any_of(struct owl_machine *m, struct owl_frame *f, const struct
         forget(m, f);
         return PASS;
     }
-    miss(m, f, op, 0);
+    miss(m, f, op, 0, 0, 0);
     return FAIL;
 }
 
@@ -274,7 +274,7 @@ static enum flow one_of(struct owl_machine *m, struct owl_frame *f, const struct
         forget(m, f);
     if (f->hits == 1)
         return PASS;
-    miss(m, f, op, f->hits ? owl_miss__fitting(f->hits, f->index, f->step) : 0);
+    miss(m, f, op, (uint32_t)f->hits, f->index, f->step);
     return FAIL;
 }
 
@@ -286,7 +286,7 @@ static enum flow negation(struct owl_machine *m, struct owl_frame *f, const stru
     forget(m, f);
     if (!m->verdict)
         return PASS;
-    miss(m, f, op, 0);
+    miss(m, f, op, 0, 0, 0);
     return FAIL;
 }
 
@@ -336,7 +336,7 @@ static enum flow dependent(struct owl_machine *m, struct owl_frame *f, const str
             if (owl_tree_get(m->t, f->node, d->needs[j]))
                 continue;
             m->verdict = false;
-            miss(m, f, op, f->at << 16 | (j & 0xffff));
+            miss(m, f, op, f->at, j, 0);
         }
     }
 }
@@ -434,7 +434,7 @@ static void report_missing(struct owl_machine *m, const struct owl_frame *f,
     for (uint32_t i = 0; m->report && i < x->n_needed; i++) {
         if (!owl_machine__spend(m, m->t->nodes[f->node].count))
             return;
-        const struct owl_miss v = {f->unit, op, f->node, OWL_KW_REQUIRED, x->required_at, i};
+        const struct owl_miss v = {f->unit, op, f->node, OWL_KW_REQUIRED, x->required_at, i, {0}};
         if (!owl_tree_get(m->t, f->node, x->needed[i]))
             owl_report__add(m->report, &v);
     }
@@ -562,6 +562,18 @@ static enum flow items(struct owl_machine *m, struct owl_frame *f, const struct 
     return f->bad ? FAIL : PASS;
 }
 
+/* Notes that too few or too many fit, of the keyword that sets the limit if there is one. */
+static void report_contained(struct owl_machine *m, const struct owl_frame *f,
+                             const struct owl_op *op)
+{
+    bool few = f->hits < op->u.contains->min;
+    uint32_t at = few ? op->u.contains->min_at : op->u.contains->max_at, n = (uint32_t)f->hits;
+    uint8_t keyword = !at ? op->keyword : few ? OWL_KW_MIN_CONTAINS : OWL_KW_MAX_CONTAINS;
+    const struct owl_miss v = {f->unit, op, f->node, keyword, at ? at : op->at, n, {0}};
+    if (m->report)
+        owl_report__add(m->report, &v);
+}
+
 static enum flow contains(struct owl_machine *m, struct owl_frame *f, const struct owl_op *op)
 {
     const struct owl_contains *x = op->u.contains;
@@ -585,7 +597,7 @@ static enum flow contains(struct owl_machine *m, struct owl_frame *f, const stru
     }
     if (f->hits >= x->min && f->hits <= x->max)
         return PASS;
-    miss(m, f, op, (uint32_t)f->hits);
+    report_contained(m, f, op);
     return FAIL;
 }
 

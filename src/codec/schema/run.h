@@ -9,21 +9,12 @@
 struct owl_miss {
     const struct owl_unit *unit;
     const struct owl_op *op;
-    uint32_t node;   /* of the instance */
-    uint8_t keyword; /* that of the operation, or another one that it serves */
-    uint32_t at;     /* node of that keyword's value in the schema */
-    uint64_t extra;  /* by operation: which name is missing, how many fit, which (see below) */
+    uint32_t node;     /* of the instance */
+    uint8_t keyword;   /* that of the operation, or another one that it serves */
+    uint32_t at;       /* node of that keyword's value in the schema */
+    uint32_t extra;    /* by operation: which name or dependency is missing, how many fit */
+    uint32_t which[2]; /* by operation: the need of the dependency, the first two that fit */
 };
-
-/* Of alternatives that fit: how many, and the first two. */
-enum { OWL_FIT_BITS = 21, OWL_FIT_MAX = (1 << OWL_FIT_BITS) - 1 };
-static inline uint64_t owl_miss__fitting(uint64_t n, uint32_t first, uint32_t second)
-{
-    n = n < OWL_FIT_MAX ? n : OWL_FIT_MAX;
-    first = first < OWL_FIT_MAX ? first : OWL_FIT_MAX;
-    second = second < OWL_FIT_MAX ? second : OWL_FIT_MAX;
-    return n << 2 * OWL_FIT_BITS | (uint64_t)first << OWL_FIT_BITS | second;
-}
 
 /* More are kept than are told: alternatives within alternatives are compared with one another. */
 enum { OWL_REPORT_KEPT = 1024 };
