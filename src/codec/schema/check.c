@@ -37,16 +37,15 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
     return owl_machine__spend(m, m->matcher.cost) && found;
 }
 
-/* Whether the value equals the one at @p at of the schema's document. */
-static bool equals(struct owl_machine *m, const struct owl_unit *u, uint32_t at, uint32_t node)
+/* Whether the value equals another one, which is in @p t. */
+static inline __attribute__((always_inline)) bool
+equals(struct owl_machine *m, const struct owl_tree *t, uint32_t other, uint32_t node)
 {
     bool same = false;
-    int rc = owl_tree_equal(&u->resource->doc->tree, at, m->t, node, &m->work, &same);
+    int rc = owl_tree_equal(t, other, m->t, node, &m->work, &same);
     if (rc)
         owl_machine__stop(m, rc, NULL);
-    else if (!owl_machine__spend(m, 1))
-        return false;
-    return same;
+    return owl_machine__spend(m, 1) && same && m->rc == 0;
 }
 
 static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct owl_enum *set,
@@ -57,7 +56,7 @@ static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct
         return name.s.p && owl_names__find(&set->strings, name) < set->strings.n;
     }
     for (uint32_t i = 0; i < set->n_others && m->rc == 0; i++) {
-        if (equals(m, u, set->others[i], node))
+        if (equals(m, &u->resource->doc->tree, set->others[i], node))
             return true;
     }
     return false;
@@ -127,25 +126,22 @@ static bool count_fits(const struct owl_machine *m, const struct owl_op *op, uin
 
 /* ---- uniqueItems ---------------------------------------------------------------------------- */
 
-static bool same(struct owl_machine *m, uint32_t a, uint32_t b)
-{
-    bool equal = false;
-    int rc = owl_tree_equal(m->t, a, m->t, b, &m->work, &equal);
-    if (rc)
-        owl_machine__stop(m, rc, NULL);
-    return owl_machine__spend(m, 1) && equal && m->rc == 0;
-}
-
-static bool few_unique(struct owl_machine *m, uint32_t array)
+/* Both tell the first item that equals one before it, and that one. */
+static bool few_unique(struct owl_machine *m, uint32_t array, uint32_t equal[2])
 {
     const struct owl_node *nodes = m->t->nodes;
-    for (uint32_t a = array + 1; a < nodes[array].next; a = nodes[a].next) {
-        for (uint32_t b = nodes[a].next; b < nodes[array].next; b = nodes[b].next) {
-            if (same(m, a, b) || m->rc)
+    uint32_t end = nodes[array].next;
+    for (uint32_t a = array + 1; a < end; a = nodes[a].next) {
+        for (uint32_t b = nodes[a].next; b < end; b = nodes[b].next) {
+            if (!equals(m, m->t, a, b) && m->rc == 0)
+                continue;
+            if (!m->report || m->rc)
                 return false;
+            equal[0] = a;
+            equal[1] = end = b; /* two that come before it may be equal, too */
         }
     }
-    return true;
+    return equal[1] == 0;
 }
 
 struct hashed {
@@ -153,7 +149,7 @@ struct hashed {
     uint32_t node; /* 0: free */
 };
 
-static bool many_unique(struct owl_machine *m, uint32_t array)
+static bool many_unique(struct owl_machine *m, uint32_t array, uint32_t equal[2])
 {
     const struct owl_node *nodes = m->t->nodes;
     uint32_t size = 64;
@@ -171,14 +167,28 @@ static bool many_unique(struct owl_machine *m, uint32_t array)
         uint64_t hash = owl_tree_hash(m->t, e);
         uint64_t i = hash & (size - 1);
         for (; table[i].node && unique; i = (i + 1) & (size - 1)) {
+            equal[0] = table[i].node;
+            equal[1] = e;
             unique = owl_machine__spend(m, 1) &&
-                     (table[i].hash != hash || !same(m, table[i].node, e)) && m->rc == 0;
+                     (table[i].hash != hash || !equals(m, m->t, table[i].node, e)) && m->rc == 0;
         }
         if (unique)
             table[i] = (struct hashed){hash, e};
     }
     owl_free(table);
     return unique;
+}
+
+static bool unique(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
+                   uint32_t node)
+{
+    uint32_t equal[2] = {0};
+    if (m->t->nodes[node].count <= 8 ? few_unique(m, node, equal) : many_unique(m, node, equal))
+        return true;
+    const struct owl_miss miss = {u, op, node, op->keyword, op->at, 0, {equal[0], equal[1]}};
+    if (m->report && m->rc == 0)
+        owl_report__add(m->report, &miss);
+    return false;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -225,7 +235,7 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
             return false;
         d = owl_decimal_of(owl_tree_text(m->t, node));
         return owl_decimal_is_integer(&d);
-    case OWL_OP_CONST: return equals(m, u, op->at, node);
+    case OWL_OP_CONST: return equals(m, &u->resource->doc->tree, op->at, node);
     case OWL_OP_ENUM: return in_set(m, u, op->u.set, node);
     case OWL_OP_MULTIPLE:
         d = owl_decimal_of(owl_tree_text(m->t, node));
@@ -237,7 +247,7 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
         s = owl_machine__string(m, node);
         return s.p && owl_machine__spend(m, s.n / BYTES_A_STEP) && owl_format_holds(op->u.name, s);
     case OWL_OP_COUNT: return count_fits(m, op, node);
-    case OWL_OP_UNIQUE: return v->count <= 8 ? few_unique(m, node) : many_unique(m, node);
+    case OWL_OP_UNIQUE: return unique(m, op, u, node);
     case OWL_OP_DEPENDENT_REQUIRED: return dependents_there(m, op, u, node);
     default: return false;
     }
@@ -256,7 +266,7 @@ __attribute__((cold, noinline)) static bool go_on(struct owl_machine *m, const s
     if (!m->report || m->rc)
         return false;
     const struct owl_miss miss = {u, op, node, op->keyword, op->at, 0, {0}};
-    if (op->code != OWL_OP_DEPENDENT_REQUIRED) /* which has told it already */
+    if (op->code != OWL_OP_DEPENDENT_REQUIRED && op->code != OWL_OP_UNIQUE) /* noted already */
         owl_report__add(m->report, &miss);
     return true;
 }

@@ -9,12 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#include <stdlib.h>
-
-enum {
-    CUT = 200,            /* longest piece of JSON that is told */
-    EQUAL_WORK = 10000000 /* for which equal items are looked for */
-};
+enum { CUT = 200 }; /* longest piece of JSON that is told */
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
@@ -25,7 +20,6 @@ struct telling {
     struct owl_buf b, pointer;
 };
 
-/* The JSON of a value, cut if it is long. */
 static owl_str json_of(const struct owl_tree *t, uint32_t node)
 {
     const struct owl_node *v = &t->nodes[node];
@@ -33,6 +27,7 @@ static owl_str json_of(const struct owl_tree *t, uint32_t node)
     return (owl_str){t->text + v->at - string, v->n + 2 * (size_t)string};
 }
 
+/* Puts text, cut if it is long. */
 static void put_cut(struct owl_buf *b, owl_str s)
 {
     size_t n = s.n;
@@ -413,61 +408,13 @@ static void tell_never(struct telling *x, const struct owl_miss *miss)
     }
 }
 
-struct hashed {
-    uint64_t hash;
-    uint32_t node;
-};
-
-static int by_hash(const void *a, const void *b)
-{
-    const struct hashed *x = a, *y = b;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* The first items of an array that are equal. False: they are hidden by others of the same hash, or
- * there is no memory. */
-static bool find_equal(struct telling *x, uint32_t array, uint32_t ret[2])
-{
-    const struct owl_node *nodes = x->t->nodes;
-    struct hashed *list = owl_calloc(nodes[array].count, sizeof *list);
-    uint64_t work = EQUAL_WORK;
-    uint32_t n = 0;
-    bool found = false;
-    if (!list)
-        x->b.rc = -OWL_ENOMEM;
-    for (uint32_t e = array + 1; list && e < nodes[array].next; e = nodes[e].next)
-        list[n++] = (struct hashed){owl_tree_hash(x->t, e), e};
-    if (n > 0)
-        qsort(list, n, sizeof *list, by_hash);
-    for (uint32_t i = 1; i < n && x->b.rc == 0; i++) {
-        bool same = list[i - 1].hash == list[i].hash && (!found || list[i].node < ret[1]);
-        if (same)
-            x->b.rc = owl_tree_equal(x->t, list[i - 1].node, x->t, list[i].node, &work, &same);
-        if (same && work > 0 && x->b.rc == 0) {
-            ret[0] = list[i - 1].node;
-            ret[1] = list[i].node;
-            found = true;
-        }
-    }
-    owl_free(list);
-    return found;
-}
-
 static void tell_unique(struct telling *x, const struct owl_miss *miss)
 {
-    uint32_t equal[2];
-    bool found = find_equal(x, miss->node, equal);
     owl_buf_putz(&x->b, " must not have equal items, but ");
-    if (found) {
-        owl_tree__pointer(x->t, equal[0], &x->b);
-        owl_buf_putz(&x->b, " and ");
-        owl_tree__pointer(x->t, equal[1], &x->b);
-        owl_buf_putz(&x->b, " are equal");
-    } else {
-        owl_buf_putz(&x->b, "has");
-    }
+    owl_tree__pointer(x->t, miss->which[0], &x->b);
+    owl_buf_putz(&x->b, " and ");
+    owl_tree__pointer(x->t, miss->which[1], &x->b);
+    owl_buf_putz(&x->b, " are equal");
 }
 
 /* More alternatives fit than one. */

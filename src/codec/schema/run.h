@@ -13,7 +13,7 @@ struct owl_miss {
     uint8_t keyword;   /* that of the operation, or another one that it serves */
     uint32_t at;       /* node of that keyword's value in the schema */
     uint32_t extra;    /* by operation: which name or dependency is missing, how many fit */
-    uint32_t which[2]; /* by operation: the need of the dependency, the first two that fit */
+    uint32_t which[2]; /* by operation: its need, the first two that fit or are equal */
 };
 
 /* More are kept than are told: alternatives within alternatives are compared with one another. */
