@@ -103,23 +103,13 @@ static bool is_name(const struct owl_tree *t, uint32_t node)
     if (v->kind != OWL_NODE_STRING || node == 0)
         return false;
     const char *p = t->text + v->at + v->n + 1; /* something closes the container */
-    while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
+    while (owl_text__space(*p))
         p++;
     return *p == ':';
 }
 
-/* The keyword whose value the schema false is, e.g. additionalProperties; of "properties" and the
- * like it is a name that anybody chose. */
-static owl_str keyword_of_false(const struct owl_miss *miss)
-{
-    const struct owl_doc *d = miss->unit->resource->doc;
-    uint32_t node = miss->unit->node;
-    uint32_t parent = node ? parent_of(&d->tree, node) : 0;
-    if (node && d->tree.nodes[parent].kind == OWL_NODE_OBJECT && d->resource_of[parent])
-        return owl_tree_text(&d->tree, node - 1);
-    return OWL_STR("false");
-}
-
+/* Of the schema false the keyword whose value it is, if that says what is wrong; in "properties" and
+ * the like a keyword is a name that anybody chose. */
 static owl_str keyword_of(const struct owl_miss *miss)
 {
     if (miss->op->code != OWL_OP_NEVER)
@@ -130,17 +120,54 @@ static owl_str keyword_of(const struct owl_miss *miss)
                                           "unevaluatedItems",
                                           "items",
                                           "propertyNames"};
-    owl_str keyword = keyword_of_false(miss);
-    for (size_t i = 0; i < OWL_COUNT(telling); i++) {
-        if (owl_str_is(keyword, telling[i]))
-            return keyword;
+    const struct owl_doc *d = miss->unit->resource->doc;
+    uint32_t parent = parent_of(&d->tree, miss->unit->node);
+    bool member = d->tree.nodes[parent].kind == OWL_NODE_OBJECT && d->resource_of[parent];
+    for (size_t i = 0; member && i < OWL_COUNT(telling); i++) {
+        if (owl_str_is(owl_tree_text(&d->tree, miss->unit->node - 1), telling[i]))
+            return owl_str_of(telling[i]);
     }
     return OWL_STR("false");
 }
 
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+enum { LISTED = 20 };
+
+/* Names or values, each once. */
+struct list {
+    owl_str all[LISTED];
+    uint32_t n;
+    bool more; /* than are told */
+};
+
+/* False: there are @p most already. */
+static bool add(struct list *l, uint32_t most, owl_str s)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (owl_str_eq(l->all[i], s))
+            return true;
+    }
+    if (l->n == most)
+        return false;
+    l->all[l->n++] = s;
+    return true;
+}
+
+static void put_list(struct telling *x, const struct list *l, const char *before_last)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (i > 0)
+            owl_buf_putz(&x->b, i + 1 == l->n && !l->more ? before_last : ", ");
+        put_cut(&x->b, l->all[i]);
+    }
+    if (l->more)
+        owl_buf_putz(&x->b, ", …");
+}
+
 /* ---- known properties ----------------------------------------------------------------------- */
 
-enum { KNOWN_UNITS = 64, KNOWN_NAMES = 20, KNOWN_PATTERNS = 4 };
+enum { KNOWN_UNITS = 64, KNOWN_PATTERNS = 4 };
 
 /* The properties that a schema knows, with those that it applies to the same object. */
 struct known {
@@ -148,10 +175,9 @@ struct known {
     uint32_t name;
     bool found;
     const struct owl_unit *units[KNOWN_UNITS]; /* a queue */
-    owl_str names[KNOWN_NAMES];
-    owl_str patterns[KNOWN_PATTERNS]; /* JSON */
-    uint32_t n_units, n_names, n_patterns;
-    bool more; /* than there is room for, or than can be told */
+    uint32_t n_units;
+    struct list names;    /* more: than there is room for anywhere, or than can be told */
+    struct list patterns; /* JSON */
 };
 
 static void know_unit(struct known *k, const struct owl_unit *u)
@@ -163,19 +189,7 @@ static void know_unit(struct known *k, const struct owl_unit *u)
     if (u && k->n_units < KNOWN_UNITS)
         k->units[k->n_units++] = u;
     else
-        k->more |= u != NULL;
-}
-
-static void know(owl_str *list, uint32_t *n, uint32_t cap, owl_str s, bool *more)
-{
-    for (uint32_t i = 0; i < *n; i++) {
-        if (owl_str_eq(list[i], s))
-            return;
-    }
-    if (*n < cap)
-        list[(*n)++] = s;
-    else
-        *more = true;
+        k->names.more |= u != NULL;
 }
 
 static bool is_never(const struct owl_unit *u)
@@ -189,36 +203,32 @@ static void know_members(struct known *k, const struct owl_members *x)
         if (!x->list[i].unit || is_never(x->list[i].unit))
             continue;
         k->found |= owl_tree_is(k->t, k->name, x->names.list[i].s);
-        know(k->names, &k->n_names, KNOWN_NAMES, x->names.list[i].s, &k->more);
+        k->names.more |= !add(&k->names, LISTED, x->names.list[i].s);
     }
     for (uint32_t i = 0; i < x->n_patterns; i++) {
         const struct owl_unit *u = x->patterns[i].unit;
+        owl_str pattern = json_of(&u->resource->doc->tree, u->node - 1);
         if (!is_never(u))
-            know(k->patterns, &k->n_patterns, KNOWN_PATTERNS,
-                 json_of(&u->resource->doc->tree, u->node - 1), &k->more);
+            k->names.more |= !add(&k->patterns, KNOWN_PATTERNS, pattern);
     }
-    k->more |= x->additional && !is_never(x->additional);
+    k->names.more |= x->additional && !is_never(x->additional);
 }
 
 /* What an operation applies to the same value. */
 static void know_in_place(struct known *k, const struct owl_op *op)
 {
-    uint32_t n = op->n;
-    switch (op->code) {
-    case OWL_OP_REF: n = 1; break;
-    case OWL_OP_IF: n = 3; break;
-    case OWL_OP_ALL_OF:
-    case OWL_OP_ANY_OF:
-    case OWL_OP_ONE_OF: break;
-    case OWL_OP_DEPENDENT:
-        for (uint32_t i = 0; i < n; i++)
-            know_unit(k, op->u.dependencies[i].unit);
-        return;
-    case OWL_OP_DYNAMIC_REF: k->more = true; return; /* whatever it led to */
-    default: return;
+    for (uint32_t i = 0; i < op->n; i++) {
+        switch (op->code) {
+        case OWL_OP_REF:
+        case OWL_OP_IF:
+        case OWL_OP_ALL_OF:
+        case OWL_OP_ANY_OF:
+        case OWL_OP_ONE_OF: know_unit(k, op->u.units[i]); break;
+        case OWL_OP_DEPENDENT: know_unit(k, op->u.dependencies[i].unit); break;
+        case OWL_OP_DYNAMIC_REF: k->names.more = true; break; /* whatever it led to */
+        default: return;
+        }
     }
-    for (uint32_t i = 0; i < n; i++)
-        know_unit(k, op->u.units[i]);
 }
 
 static void know_all(struct known *k, const struct owl_unit *u, bool in_place)
@@ -237,17 +247,14 @@ static void know_all(struct known *k, const struct owl_unit *u, bool in_place)
 
 static void put_known(struct telling *x, const struct known *k)
 {
-    const char *before = "; known are ";
-    for (uint32_t i = 0; i < k->n_names; i++, before = ", ") {
-        owl_buf_putz(&x->b, before);
-        put_cut(&x->b, k->names[i]);
+    if (k->names.n > 0) {
+        owl_buf_putz(&x->b, "; known are ");
+        put_list(x, &k->names, ", ");
     }
-    if (k->more && k->n_names > 0)
-        owl_buf_putz(&x->b, ", …");
-    before = k->n_names > 0 ? " and names that match " : "; known are names that match ";
-    for (uint32_t i = 0; i < k->n_patterns; i++, before = ", ") {
-        owl_buf_putz(&x->b, before);
-        put_cut(&x->b, k->patterns[i]);
+    if (k->patterns.n > 0) {
+        owl_buf_putz(&x->b,
+                     k->names.n > 0 ? " and names that match " : "; known are names that match ");
+        put_list(x, &k->patterns, ", ");
     }
 }
 
@@ -275,55 +282,31 @@ static void put_found(struct telling *x, const struct owl_miss *miss)
     put_cut(&x->b, json_of(x->t, miss->node));
 }
 
-enum { CHOICES = 20 };
-
-/* Values that would do, each once. */
-struct choices {
-    owl_str list[CHOICES];
-    uint32_t n;
-    bool more;
-};
-
-/* A value, or the elements of an array. */
-static void choose(struct choices *c, const struct owl_miss *miss, bool elements)
+/* Lists the values that would do, for the miss or for one that is tied to it. False: none is. */
+static bool choose(const struct telling *x, const struct owl_miss *miss, struct list *l)
 {
-    const struct owl_tree *t = &miss->unit->resource->doc->tree;
-    bool type = miss->op->code == OWL_OP_TYPE;
-    uint32_t end = t->nodes[miss->at].next;
-    for (uint32_t e = miss->at + elements; e < end; e = t->nodes[e].next) {
-        owl_str s = type ? owl_tree_text(t, e) : json_of(t, e);
-        know(c->list, &c->n, CHOICES, s, &c->more);
-    }
-}
-
-/* Those of the miss and of all that are tied to it. */
-static void choose_all(const struct telling *x, const struct owl_miss *miss, struct choices *c)
-{
+    bool tied = false;
     for (const struct owl_miss *other = miss; other < x->end; other++) {
+        if (other != miss && !(owl_miss__tied(other) && other->extra == (uint32_t)(other - miss)))
+            continue;
         const struct owl_tree *t = &other->unit->resource->doc->tree;
-        bool list = other->op->code != OWL_OP_CONST && t->nodes[other->at].kind == OWL_NODE_ARRAY;
-        if (other == miss || (owl_miss__tied(other) && other->extra == (uint32_t)(other - miss)))
-            choose(c, other, list);
+        bool several = other->op->code != OWL_OP_CONST &&
+                       t->nodes[other->at].kind == OWL_NODE_ARRAY;
+        uint32_t end = t->nodes[other->at].next;
+        for (uint32_t e = other->at + several; e < end; e = t->nodes[e].next)
+            l->more |= !add(l, LISTED,
+                            other->op->code == OWL_OP_TYPE ? owl_tree_text(t, e) : json_of(t, e));
+        tied |= other != miss;
     }
-}
-
-static void put_choices(struct telling *x, const struct choices *c)
-{
-    for (uint32_t i = 0; i < c->n; i++) {
-        if (i > 0)
-            owl_buf_putz(&x->b, i + 1 == c->n && !c->more ? " or " : ", ");
-        put_cut(&x->b, c->list[i]);
-    }
-    if (c->more)
-        owl_buf_putz(&x->b, ", …");
+    return tied;
 }
 
 static void tell_type(struct telling *x, const struct owl_miss *miss)
 {
-    struct choices c = {.n = 0};
-    choose_all(x, miss, &c);
+    struct list types = {.n = 0};
+    OWL_IGNORE(choose(x, miss, &types)); /* of one or of several, they are told alike */
     owl_buf_putz(&x->b, " must be of type ");
-    put_choices(x, &c);
+    put_list(x, &types, " or ");
     owl_buf_printf(&x->b, ", but is %s", kind_name(x->t, miss->node));
     if (x->t->nodes[miss->node].kind < OWL_NODE_ARRAY && !is_name(x->t, miss->node)) {
         owl_buf_putz(&x->b, ": ");
@@ -341,17 +324,13 @@ static void tell_value(struct telling *x, const struct owl_miss *miss, const cha
 /* One constant, one list, or what several branches allow. */
 static void tell_choice(struct telling *x, const struct owl_miss *miss)
 {
-    bool alone = true;
-    for (const struct owl_miss *other = miss + 1; other < x->end && alone; other++)
-        alone = !owl_miss__tied(other) || other->extra != (uint32_t)(other - miss);
-    if (alone) {
+    struct list values = {.n = 0};
+    if (!choose(x, miss, &values)) {
         tell_value(x, miss, miss->op->code == OWL_OP_CONST ? "be" : "be one of");
         return;
     }
-    struct choices c = {.n = 0};
-    choose_all(x, miss, &c);
     owl_buf_putz(&x->b, " must be ");
-    put_choices(x, &c);
+    put_list(x, &values, " or ");
     put_found(x, miss);
 }
 
@@ -507,8 +486,9 @@ static void violation(struct telling *x, const struct owl_miss *miss, struct owl
     v->schema = take(x);
     v->keyword = copied(x, keyword_of(miss));
     v->expected = copied(x, json_of(&d->tree, miss->at));
-    v->found = copied(x, json_of(x->t, miss->node));
-    v->at = (size_t)(json_of(x->t, miss->node).p - x->t->text);
+    owl_str found = json_of(x->t, miss->node);
+    v->found = copied(x, found);
+    v->at = (size_t)(found.p - x->t->text);
     v->of_name = is_name(x->t, miss->node);
     put_subject(x, miss, v);
     tell(x, miss);

@@ -47,11 +47,6 @@ void owl_report__add(struct owl_report *r, const struct owl_miss *miss)
     r->n += r->n < UINT32_MAX;
 }
 
-void owl_report__forget(struct owl_report *r, uint32_t mark)
-{
-    r->n = mark;
-}
-
 /* How far a miss shows its branch to be off: another type is another thing altogether, another
  * constant probably tells branches apart. */
 static uint64_t weight(const struct owl_miss *miss, uint32_t node)

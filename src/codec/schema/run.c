@@ -210,10 +210,11 @@ static void miss(struct owl_machine *m, const struct owl_frame *f, const struct 
         owl_report__add(m->report, &v);
 }
 
+/* What was noted since the operation began. */
 static void forget(struct owl_machine *m, const struct owl_frame *f)
 {
     if (m->report)
-        owl_report__forget(m->report, f->mark);
+        m->report->n = f->mark;
 }
 
 /* ---- on the same value ---------------------------------------------------------------------- */

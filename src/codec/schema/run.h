@@ -110,10 +110,8 @@ bool owl_machine__checks(struct owl_machine *m, const struct owl_unit *u, uint32
 /* Whether a miss is told with another one, as many places before it as "extra" says. */
 bool owl_miss__tied(const struct owl_miss *miss);
 
-/* Notes a miss; does nothing without a report. */
+/* Notes a miss. */
 void owl_report__add(struct owl_report *r, const struct owl_miss *miss);
-/* Forgets what was noted since @p mark. */
-void owl_report__forget(struct owl_report *r, uint32_t mark);
 /* A branch has failed: keeps its misses behind the mark if it came nearer than the best so far.
  * If it came as near, the values that it asks for are tied to those of the best. */
 void owl_report__branch(struct owl_report *r, struct owl_frame *f);
