@@ -248,9 +248,7 @@ static int number(struct owl_building *b, enum owl_op_code code, enum owl_keywor
     return 0;
 }
 
-/* A size that is too big to count is as good as the biggest. */
-static int size(struct owl_building *b, enum owl_op_code code, enum owl_keyword_id keyword,
-                unsigned kinds)
+int owl_building__count(struct owl_building *b, enum owl_keyword_id keyword, uint64_t *ret)
 {
     const struct owl_tree *t = &b->d->tree;
     struct owl_decimal d = {0};
@@ -259,12 +257,16 @@ static int size(struct owl_building *b, enum owl_op_code code, enum owl_keyword_
         d = owl_decimal_of(owl_tree_text(t, v));
     if (t->nodes[v].kind != OWL_NODE_NUMBER || d.negative || !owl_decimal_is_integer(&d))
         return fail(b, keyword, "must be a whole number, at least 0");
-    struct owl_op *op = owl_building__op(b, code, keyword, kinds);
-    if (!op)
-        return owl_compiler__no_memory(b->c);
-    if (!owl_decimal_u64(&d, UINT64_MAX, &op->u.limit))
-        op->u.limit = UINT64_MAX;
+    if (!owl_decimal_u64(&d, UINT64_MAX, ret))
+        *ret = UINT64_MAX;
     return 0;
+}
+
+static int size(struct owl_building *b, enum owl_op_code code, enum owl_keyword_id keyword,
+                unsigned kinds)
+{
+    struct owl_op *op = owl_building__op(b, code, keyword, kinds);
+    return op ? owl_building__count(b, keyword, &op->u.limit) : owl_compiler__no_memory(b->c);
 }
 
 /* ---- strings, arrays, objects --------------------------------------------------------------- */

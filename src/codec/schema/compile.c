@@ -22,9 +22,9 @@ int owl_compiler__unit(struct owl_compiler *c, struct owl_doc *d, uint32_t node,
 {
     struct owl_unit *u = d->unit_of[node];
     if (!u) {
-        if (d->tree.nodes[node].kind != OWL_NODE_OBJECT &&
-            d->tree.nodes[node].kind != OWL_NODE_TRUE && d->tree.nodes[node].kind != OWL_NODE_FALSE)
-            return owl_compiler__fail(c, d, node, "a schema must be an object, true or false");
+        int rc = owl_compiler__schema(c, d, node);
+        if (rc)
+            return rc;
         u = owl_arena_zalloc(c->a, sizeof *u);
         if (!u)
             return owl_compiler__no_memory(c);
@@ -63,32 +63,26 @@ static int unit_list(struct owl_building *b, uint32_t array, const struct owl_un
 
 /* ---- references ----------------------------------------------------------------------------- */
 
-static bool is_string(const struct owl_building *b, uint32_t node, const char *s)
-{
-    const struct owl_tree *t = &b->d->tree;
-    return t->nodes[node].kind == OWL_NODE_STRING && owl_tree_is(t, node, owl_str_of(s));
-}
-
 /* The reference waits until more is loaded. */
-static int put_off(struct owl_compiler *c, struct owl_unit *u, uint32_t i,
-                   enum owl_keyword_id keyword)
+static int put_off(struct owl_compiler *c, struct owl_unit *u, uint32_t i)
 {
     struct owl_waiting *w = owl_arena_alloc(c->a, sizeof *w);
     if (!w)
         return owl_compiler__no_memory(c);
-    *w = (struct owl_waiting){u, i, keyword, NULL};
+    *w = (struct owl_waiting){u, i, NULL};
     *c->waiting_end = w;
     c->waiting_end = &w->next;
     return 0;
 }
 
 /* Completes the operation of a reference, which has n == 0 as long as it is not. */
-static int lead(struct owl_compiler *c, struct owl_unit *u, uint32_t i, enum owl_keyword_id keyword)
+static int lead(struct owl_compiler *c, struct owl_unit *u, uint32_t i)
 {
+    const enum owl_keyword_id keyword = u->ops[i].keyword;
     struct owl_target target;
     int rc = owl_compiler__resolve(c, u->resource, u->ops[i].at, &target);
     if (rc || !target.doc)
-        return rc ? rc : put_off(c, u, i, keyword);
+        return rc ? rc : put_off(c, u, i);
     const struct owl_unit **to = owl_arena_zalloc(c->a, sizeof *to);
     if (!to)
         return owl_compiler__no_memory(c);
@@ -120,11 +114,14 @@ static int lead(struct owl_compiler *c, struct owl_unit *u, uint32_t i, enum owl
 
 static int reference(struct owl_building *b, enum owl_keyword_id keyword)
 {
-    if (keyword == OWL_KW_RECURSIVE_REF && !is_string(b, b->at[keyword], "#"))
+    const struct owl_tree *t = &b->d->tree;
+    uint32_t v = b->at[keyword];
+    if (keyword == OWL_KW_RECURSIVE_REF &&
+        (t->nodes[v].kind != OWL_NODE_STRING || !owl_tree_is(t, v, OWL_STR("#"))))
         return fail(b, keyword, "must be \"#\"");
     if (!owl_building__op(b, OWL_OP_REF, keyword, OWL_KIND_ANY))
         return owl_compiler__no_memory(b->c);
-    return lead(b->c, b->unit, b->unit->n - 1, keyword);
+    return lead(b->c, b->unit, b->unit->n - 1);
 }
 
 static int references(struct owl_building *b)
@@ -139,13 +136,6 @@ static int references(struct owl_building *b)
 }
 
 /* ---- objects -------------------------------------------------------------------------------- */
-
-static int check_map(struct owl_building *b, enum owl_keyword_id keyword)
-{
-    if (b->at[keyword] && b->d->tree.nodes[b->at[keyword]].kind != OWL_NODE_OBJECT)
-        return fail(b, keyword, "must be an object");
-    return 0;
-}
 
 static int pattern_properties(struct owl_building *b, struct owl_members *m)
 {
@@ -211,14 +201,8 @@ static int members(struct owl_building *b)
         first = b->at[keywords[i]] ? keywords[i] : -1;
     if (first < 0)
         return 0;
-    int rc = check_map(b, OWL_KW_PROPERTIES);
-    if (rc == 0)
-        rc = check_map(b, OWL_KW_PATTERN_PROPERTIES);
     struct owl_members *m = owl_arena_zalloc(b->c->a, sizeof *m);
-    if (rc == 0 && !m)
-        rc = owl_compiler__no_memory(b->c);
-    if (rc == 0)
-        rc = named_members(b, m);
+    int rc = m ? named_members(b, m) : owl_compiler__no_memory(b->c);
     if (rc == 0)
         rc = pattern_properties(b, m);
     if (rc == 0 && b->at[OWL_KW_ADDITIONAL_PROPERTIES])
@@ -250,9 +234,9 @@ static int dependent(struct owl_building *b, enum owl_keyword_id keyword)
 {
     const struct owl_tree *t = &b->d->tree;
     uint32_t map = b->at[keyword];
-    int rc = check_map(b, keyword);
-    if (rc)
-        return rc;
+    int rc = 0;
+    if (t->nodes[map].kind != OWL_NODE_OBJECT)
+        return fail(b, keyword, "must be an object");
     struct owl_dependency *list = owl_arena_zalloc(b->c->a,
                                                    (t->nodes[map].count + 1) * sizeof *list);
     bool names = keyword == OWL_KW_DEPENDENT_REQUIRED;
@@ -307,27 +291,12 @@ static int items(struct owl_building *b)
     return rc;
 }
 
-static int count_of(struct owl_building *b, enum owl_keyword_id keyword, uint64_t *ret)
-{
-    if (!b->at[keyword])
-        return 0;
-    struct owl_decimal d = {0};
-    bool number = b->d->tree.nodes[b->at[keyword]].kind == OWL_NODE_NUMBER;
-    if (number)
-        d = owl_decimal_of(owl_tree_text(&b->d->tree, b->at[keyword]));
-    if (!number || d.negative || !owl_decimal_is_integer(&d))
-        return fail(b, keyword, "must be a whole number, at least 0");
-    if (!owl_decimal_u64(&d, UINT64_MAX, ret))
-        *ret = UINT64_MAX;
-    return 0;
-}
-
 static int contains(struct owl_building *b)
 {
     uint64_t min = 1, max = UINT64_MAX;
-    int rc = count_of(b, OWL_KW_MIN_CONTAINS, &min);
-    if (rc == 0)
-        rc = count_of(b, OWL_KW_MAX_CONTAINS, &max);
+    int rc = b->at[OWL_KW_MIN_CONTAINS] ? owl_building__count(b, OWL_KW_MIN_CONTAINS, &min) : 0;
+    if (rc == 0 && b->at[OWL_KW_MAX_CONTAINS])
+        rc = owl_building__count(b, OWL_KW_MAX_CONTAINS, &max);
     if (rc || !b->at[OWL_KW_CONTAINS])
         return rc;
     struct owl_contains *x = owl_arena_zalloc(b->c->a, sizeof *x);
@@ -538,7 +507,7 @@ static int lead_waiting(struct owl_compiler *c)
     c->waiting_end = &c->waiting;
     c->again = true;
     for (struct owl_waiting *w = list; w && rc == 0; w = w->next) {
-        rc = lead(c, w->unit, w->op, w->keyword);
+        rc = lead(c, w->unit, w->op);
         if (rc == 0 && w->unit->ops[w->op].n > 0) {
             pass_over(w->unit);
             progress = true;
@@ -546,7 +515,7 @@ static int lead_waiting(struct owl_compiler *c)
     }
     if (rc == 0 && !progress) {
         c->final = true;
-        rc = lead(c, list->unit, list->op, list->keyword);
+        rc = lead(c, list->unit, list->op);
     }
     c->again = false;
     return rc;

@@ -80,6 +80,14 @@ int owl_compiler__fail(struct owl_compiler *c, const struct owl_doc *d, uint32_t
     return rc;
 }
 
+int owl_compiler__schema(struct owl_compiler *c, const struct owl_doc *d, uint32_t node)
+{
+    unsigned kind = d->tree.nodes[node].kind;
+    if (kind != OWL_NODE_OBJECT && kind != OWL_NODE_TRUE && kind != OWL_NODE_FALSE)
+        return owl_compiler__fail(c, d, node, "a schema must be an object, true or false");
+    return 0;
+}
+
 /* What a hostile schema could make quadratic is paid for: looking names up in lists. */
 static int spend(struct owl_compiler *c, uint64_t steps)
 {
@@ -381,12 +389,9 @@ static int read_recursive_anchor(struct owl_compiler *c, struct owl_doc *d, uint
 /* The schema at a node, which may be none, belongs to @p r. */
 static int note(struct owl_compiler *c, struct owl_doc *d, uint32_t node, struct owl_resource *r)
 {
-    unsigned kind = d->tree.nodes[node].kind;
-    if (kind != OWL_NODE_OBJECT && kind != OWL_NODE_TRUE && kind != OWL_NODE_FALSE)
-        return owl_compiler__fail(c, d, node, "a schema must be an object, true or false");
     if (!d->resource_of[node])
         d->resource_of[node] = r;
-    return 0;
+    return owl_compiler__schema(c, d, node);
 }
 
 static int note_map(struct owl_compiler *c, struct owl_doc *d, uint32_t map, int keyword,

@@ -300,7 +300,6 @@ owl_str owl_schema__builtin(owl_str uri);
 struct owl_waiting {
     struct owl_unit *unit;
     uint32_t op; /* which of its operations */
-    enum owl_keyword_id keyword;
     struct owl_waiting *next;
 };
 
@@ -322,9 +321,14 @@ int owl_compiler__no_memory(struct owl_compiler *c);
 /* Fails with the place in the schema in front of the text. */
 int owl_compiler__fail(struct owl_compiler *c, const struct owl_doc *d, uint32_t node,
                        const char *fmt, ...) OWL_PRINTF(4, 5);
+/* Fails unless a node can be a schema. */
+OWL_NODISCARD int owl_compiler__schema(struct owl_compiler *c, const struct owl_doc *d,
+                                       uint32_t node);
 /* Compiles a pattern, for which the node is blamed. */
 OWL_NODISCARD int owl_compiler__regex(struct owl_compiler *c, const struct owl_doc *d,
                                       uint32_t node, owl_str pattern, const struct owl_regex **ret);
+/* Reads a document. Every schema in it that a keyword leads to can be one, and where a keyword has a
+ * map of schemas there is an object. */
 OWL_NODISCARD int owl_compiler__load(struct owl_compiler *c, owl_str uri, owl_str text,
                                      struct owl_doc **ret);
 /* Where a reference of @p from leads: its document, node and, if it names one, anchor. Without a
@@ -350,6 +354,9 @@ struct owl_building {
 OWL_NODISCARD int owl_building__asserts(struct owl_building *b);
 OWL_NODISCARD struct owl_op *owl_building__op(struct owl_building *b, enum owl_op_code code,
                                               enum owl_keyword_id keyword, unsigned kinds);
+/* The value of a keyword that counts; one that is too big to count is as good as the biggest. */
+OWL_NODISCARD int owl_building__count(struct owl_building *b, enum owl_keyword_id keyword,
+                                      uint64_t *ret);
 /* An empty set with room for @p cap names. */
 OWL_NODISCARD int owl_building__names(struct owl_building *b, uint32_t cap, struct owl_names *ret);
 /* The index of a name, which joins the set if it is not there. */
