@@ -2,7 +2,7 @@
  * Threads: pure.
  *
  * Invariant: p points to a digit that is not 0 and so does end - 1, or p == end; equal numbers have
- * equal digits and an equal top. */
+ * equal digits and, unless the exponent is beyond, an equal top. */
 #include "codec/decimal.h"
 
 #include "base/map.h"

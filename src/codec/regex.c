@@ -288,10 +288,9 @@ static bool group(struct translation *t)
         return true;
     }
     for (size_t i = 0; i < OWL_COUNT(kinds); i++) {
-        size_t n = strlen(kinds[i]);
-        if (rest.n >= n && memcmp(rest.p, kinds[i], n) == 0) {
+        if (owl_str_begins(rest, kinds[i])) {
             owl_buf_putz(&t->out, kinds[i]);
-            t->p += n;
+            t->p += strlen(kinds[i]);
             return true;
         }
     }
@@ -363,7 +362,7 @@ static bool outside(struct translation *t)
     switch (*t->p) {
     case '\\': return escape(t);
     case '[':
-        if (t->brief && t->end - t->p >= 5 && memcmp(t->p, "[^\\s]", 5) == 0) {
+        if (t->brief && owl_str_begins((owl_str){t->p, (size_t)(t->end - t->p)}, "[^\\s]")) {
             spaces(t, false);
             t->p += 5;
             t->quantifiable = true;

@@ -33,8 +33,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The byte that the escape at s.p[i] stands for, or -1. */
-static int escaped_byte(owl_str s, size_t i)
+int owl_uri__escape(owl_str s, size_t i)
 {
     int high = s.n - i > 2 ? owl_hex_digit(s.p[i + 1]) : -1;
     int low = high >= 0 ? owl_hex_digit(s.p[i + 2]) : -1;
@@ -46,7 +45,7 @@ static bool is_clean(owl_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c <= ' ' || c == 0x7f || (c == '%' && escaped_byte(s, i) < 0))
+        if (c <= ' ' || c == 0x7f || (c == '%' && owl_uri__escape(s, i) < 0))
             return false;
     }
     return true;
@@ -70,7 +69,7 @@ owl_str owl_uri_decode(struct owl_arena *a, owl_str s)
     for (size_t i = 0; i < s.n; i++) {
         int c = (unsigned char)s.p[i];
         if (c == '%') {
-            c = escaped_byte(s, i);
+            c = owl_uri__escape(s, i);
             i += 2;
         }
         if (c <= 0)

@@ -9,6 +9,8 @@ enum { OWL_URI_VARS = 16 };
 
 /* Has a scheme (RFC 3986), no control characters or spaces, valid %-escapes. */
 bool owl_uri_valid(owl_str uri);
+/* The byte that the escape at the "%" at s.p[i] stands for, or -1. */
+int owl_uri__escape(owl_str s, size_t i);
 
 struct owl_uri_template;
 

@@ -3,6 +3,7 @@
  *
  * Each check takes what it recognises off a cursor; a text has the format if nothing is left. */
 #include "codec/schema/program.h"
+#include "codec/uri.h"
 
 static bool is_digit(char c)
 {
@@ -267,7 +268,7 @@ static bool uri_chars(owl_str s, const char *more)
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         if (c == '%') {
-            if (s.n - i < 3 || !is_hex(s.p[i + 1]) || !is_hex(s.p[i + 2]))
+            if (owl_uri__escape(s, i) < 0)
                 return false;
             i += 2;
         } else if (!is_alpha(c) && !is_digit(c) && !is_one_of(c, "-._~!$&'()*+,;=") &&
@@ -369,8 +370,7 @@ static bool template_variable(owl_str s)
     owl_str name = take_until(&s, ":*");
     for (size_t i = 0; i < name.n; i++) {
         bool dot = name.p[i] == '.' && i > 0 && i + 1 < name.n && name.p[i - 1] != '.';
-        bool escape = name.p[i] == '%' && name.n - i >= 3 && is_hex(name.p[i + 1]) &&
-                      is_hex(name.p[i + 2]);
+        bool escape = name.p[i] == '%' && owl_uri__escape(name, i) >= 0;
         if (!is_alpha(name.p[i]) && !is_digit(name.p[i]) && name.p[i] != '_' && !dot && !escape)
             return false;
     }
@@ -389,8 +389,7 @@ static bool uri_template(owl_str s)
         owl_str text = take_until(&s, "{");
         for (size_t i = 0; i < text.n; i++) {
             unsigned char c = (unsigned char)text.p[i];
-            bool escape = c != '%' ||
-                          (text.n - i >= 3 && is_hex(text.p[i + 1]) && is_hex(text.p[i + 2]));
+            bool escape = c != '%' || owl_uri__escape(text, i) >= 0;
             if (c <= ' ' || is_one_of(text.p[i], "\"<>\\^`|}\x7f") || !escape)
                 return false;
         }

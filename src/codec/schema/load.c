@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "codec/text.h"
+#include "codec/uri.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ enum { ANY = D20 | D19 | D07 };
 
 const struct owl_keyword owl_keywords[OWL_KW__N] = {
 #define X(id, name, drafts, vocabulary, schemas) \
-    {name, drafts, OWL_SUB_##schemas, OWL_VOC_##vocabulary},
+    {name, drafts, OWL_VOC_##vocabulary, OWL_SUB_##schemas},
     OWL_KEYWORDS(X)
 #undef X
 };
@@ -116,6 +117,13 @@ int owl_compiler__regex(struct owl_compiler *c, const struct owl_doc *d, uint32_
 
 /* ---- dialects ------------------------------------------------------------------------------- */
 
+/* Whether a string is @p front and @p back. */
+static bool is_joined(owl_str s, const char *front, const char *back)
+{
+    size_t n = strlen(front);
+    return owl_str_begins(s, front) && owl_str_is((owl_str){s.p + n, s.n - n}, back);
+}
+
 /* Nobody fetches these, so whether they begin with http or https does not matter. */
 static bool well_known(owl_str uri, struct owl_dialect *ret)
 {
@@ -130,9 +138,7 @@ static bool well_known(owl_str uri, struct owl_dialect *ret)
     };
     static const char *const hosts[] = {"https://json-schema.org/", "http://json-schema.org/"};
     for (size_t i = 0; i < OWL_COUNT(known) * OWL_COUNT(hosts); i++) {
-        owl_str host = owl_str_of(hosts[i % 2]);
-        if (uri.n > host.n && memcmp(uri.p, host.p, host.n) == 0 &&
-            owl_str_is((owl_str){uri.p + host.n, uri.n - host.n}, known[i / 2].path)) {
+        if (is_joined(uri, hosts[i % 2], known[i / 2].path)) {
             *ret = known[i / 2].dialect;
             return true;
         }
@@ -160,9 +166,7 @@ static unsigned vocabulary_of(owl_str uri)
     static const char *const prefixes[] = {"https://json-schema.org/draft/2020-12/vocab/",
                                            "https://json-schema.org/draft/2019-09/vocab/"};
     for (size_t i = 0; i < OWL_COUNT(known) * OWL_COUNT(prefixes); i++) {
-        owl_str prefix = owl_str_of(prefixes[i % 2]);
-        if (uri.n > prefix.n && memcmp(uri.p, prefix.p, prefix.n) == 0 &&
-            owl_str_is((owl_str){uri.p + prefix.n, uri.n - prefix.n}, known[i / 2].name))
+        if (is_joined(uri, prefixes[i % 2], known[i / 2].name))
             return known[i / 2].bits;
     }
     return 0;
@@ -558,16 +562,14 @@ static owl_str percent_decoded(owl_str s, char *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] != '%') {
-            out[n++] = s.p[i];
-            continue;
+        int c = (unsigned char)s.p[i];
+        if (c == '%') {
+            c = owl_uri__escape(s, i);
+            i += 2;
         }
-        int high = s.n - i > 2 ? owl_hex_digit(s.p[i + 1]) : -1;
-        int low = high >= 0 ? owl_hex_digit(s.p[i + 2]) : -1;
-        if (low < 0)
+        if (c < 0)
             return (owl_str){NULL, 0};
-        out[n++] = (char)(high << 4 | low);
-        i += 2;
+        out[n++] = (char)c;
     }
     return (owl_str){out, n};
 }

@@ -85,7 +85,7 @@ enum {
     OWL_VOC_FORMAT = 16,
     OWL_VOC_FORMAT_ASSERTED = 32,
     OWL_VOC_CONTENT = 64,
-    OWL_VOC_CONDITION = 256, /* goes with the applicators, but draft-06 is without */
+    OWL_VOC_CONDITION = 128, /* goes with the applicators, but draft-06 is without */
     OWL_VOC_ALL = 31 | OWL_VOC_CONTENT | OWL_VOC_CONDITION
 };
 
@@ -96,8 +96,7 @@ struct owl_dialect {
 
 struct owl_keyword {
     const char *name;
-    uint8_t drafts, schemas;
-    uint16_t vocabulary;
+    uint8_t drafts, vocabulary, schemas;
 };
 extern const struct owl_keyword owl_keywords[OWL_KW__N];
 /* The keyword of a key in a dialect, or -1. */
