@@ -40,9 +40,11 @@ struct translation {
     const char *start, *p, *end;
     struct owl_buf out;
     bool in_class;
-    bool quantifiable; /* the atom before may be repeated */
-    bool brief;        /* what is long and often there is called like a function */
-    unsigned groups;   /* that capture; brief: how many there are altogether */
+    bool quantifiable;  /* the atom before may be repeated */
+    bool brief;         /* what is long and often there is called like a function */
+    unsigned groups;    /* that capture; brief: how many there are altogether */
+    unsigned referred;  /* the greatest number of a group that is referred to … */
+    const char *refers; /* … behind this */
     const char *fault;
 };
 
@@ -221,6 +223,20 @@ static bool named_reference(struct translation *t)
     return true;
 }
 
+/* Behind its first digit. No pattern is long enough for a million groups. */
+static bool numbered_reference(struct translation *t)
+{
+    unsigned n = (unsigned)(t->p[-1] - '0');
+    for (; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++)
+        n = n < 1000000 ? n * 10 + (unsigned)(*t->p - '0') : n;
+    if (n > t->referred) {
+        t->referred = n;
+        t->refers = t->p;
+    }
+    owl_buf_printf(&t->out, "\\g{%u}", n);
+    return true;
+}
+
 static void spaces(struct translation *t, bool yes)
 {
     if (t->in_class)
@@ -264,13 +280,8 @@ static bool escape(struct translation *t)
     }
     if (c == 'k')
         return named_reference(t);
-    if (c >= '1' && c <= '9') {
-        owl_buf_printf(&t->out, "\\g{%c", c);
-        while (t->p < t->end && *t->p >= '0' && *t->p <= '9')
-            owl_buf_putc(&t->out, *t->p++);
-        owl_buf_putc(&t->out, '}');
-        return true;
-    }
+    if (c >= '1' && c <= '9')
+        return numbered_reference(t);
     return char_escape(t, c);
 }
 
@@ -400,6 +411,10 @@ static bool translate(struct translation *t)
     bool ok = true;
     while (ok && t->p < t->end)
         ok = t->in_class ? in_class(t) : outside(t);
+    if (ok && t->referred > t->groups) {
+        t->p = t->refers;
+        return fault(t, "there is no group of this number");
+    }
     if (ok && t->brief) /* behind all groups, so that those keep their numbers */
         owl_buf_putz(&t->out, "(?(DEFINE)([" SPACES "])([^" SPACES "]))");
     return ok;

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "codec/regex.h"
 
 static bool found(const char *pattern, const char *text)
@@ -73,6 +74,29 @@ TEST(what_is_no_expression_is_refused, "")
             fail_msg("%s", bad[i]);
     }
     assert_true(owl_regex_valid(OWL_STR("^(a|b)*$")));
+}
+
+/* A long pattern has groups of our own behind the others. */
+TEST(references_to_no_group_are_refused_in_any_pattern, "")
+{
+    static const struct {
+        const char *tail;
+        bool good;
+    } cases[] = {
+        {"(a)\\1", true}, {"\\1(a)", true},    {"(a)\\2", false},  {"(a)\\3", false},
+        {"\\1", false},   {"(?:a)\\1", false}, {"(a)\\10", false}, {"\\4294967297(a)", false}};
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        for (size_t spaces = 0; spaces < 8000; spaces += 3999) {
+            struct owl_buf b;
+            owl_buf_init(&b, 64 * 1024);
+            for (size_t k = 0; k < spaces; k++)
+                owl_buf_putz(&b, "\\s");
+            owl_buf_putz(&b, cases[i].tail);
+            if (owl_regex_valid(owl_buf_str(&b)) != cases[i].good)
+                fail_msg("%zu spaces, %s", spaces, cases[i].tail);
+            owl_buf_done(&b);
+        }
+    }
 }
 
 TEST(long_texts_are_searched_to_their_end, "")
