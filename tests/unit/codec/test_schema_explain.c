@@ -116,7 +116,7 @@ TEST(all_properties_that_are_known_are_told, "")
                     "/r is not allowed here: only a schema that does not fit knows it");
 }
 
-TEST(a_value_that_is_no_property_is_not_told_to_be_an_unknown_one, "")
+TEST(a_value_is_told_for_a_property_or_an_item_only_if_it_is_one, "")
 {
 #define DEFS "\"$defs\":{\"a\":{\"properties\":{\"b\":{}},\"additionalProperties\":false}}"
     assert_sentence("{\"$ref\":\"#/$defs/a/additionalProperties\",\"not\":{\"not\":{\"$ref\":"
@@ -126,6 +126,10 @@ TEST(a_value_that_is_no_property_is_not_told_to_be_an_unknown_one, "")
                     "\"not\":{\"not\":{\"$ref\":\"#/$defs/a\"}}," DEFS "}",
                     "[1]", "/0 is not allowed: no value is valid here");
 #undef DEFS
+    assert_sentence("{\"$ref\":\"#/$defs/a/items\",\"$defs\":{\"a\":{\"items\":false}}}", "1",
+                    "the value is not allowed: no value is valid here");
+    assert_sentence("{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"items\":false}}}", "[1]",
+                    "/0 is one item too many");
 }
 
 TEST(known_properties_without_end_are_cut, "")
