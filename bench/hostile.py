@@ -8,9 +8,9 @@ one is started for every attack, from OWLCLAW_BUILD (default build/). While an a
 honest client in a process of its own calls `echo`, by turns on a connection that it keeps and on a
 new one. The table has the median and the 99th percentile of both beside those of a quiet server, and
 the resident memory of the server before, at most during, and 2 s after the attack. Attackers, honest
-client and server share the cores of the machine with whatever else runs there: the percentiles are
-therefore those of each second, of which the median counts, without the seconds in which a hypervisor
-took more than 2 % of the processors away (`calm` is how many are left). A measurement, no test."""
+client and server share the cores of the machine. Calls of seconds in which a hypervisor took more
+than 2 % of the processors away do not count: `calm` is how many seconds are left. A measurement, no
+test."""
 
 import argparse
 import contextlib
@@ -103,15 +103,15 @@ def stolen_ticks():
 
 
 def honest(address, stop, results):
-    """Calls `echo` until it is told to stop; sends what calls took in ms, a list a calm second, and
-    how many failed."""
+    """Calls `echo` until it is told to stop; sends what calls of calm seconds took in ms, how many
+    such seconds there were, and how many calls failed."""
     request = tool("echo", message="an honest call")
-    kept, failed, seconds = None, 0, []
+    kept, failed, calm, all_kept, all_new = None, 0, 0, [], []
     kept_ms, new_ms, second, stolen = [], [], time.monotonic(), stolen_ticks()
     while not stop.is_set():
         if time.monotonic() >= second + 1:
             if stolen_ticks() - stolen <= 2 * os.cpu_count():  # a hundred ticks a second
-                seconds.append((kept_ms, new_ms))
+                calm, all_kept, all_new = calm + 1, all_kept + kept_ms, all_new + new_ms
             kept_ms, new_ms, second, stolen = [], [], time.monotonic(), stolen_ticks()
         for fresh in (False, True):
             started = time.perf_counter()
@@ -129,7 +129,7 @@ def honest(address, stop, results):
             elif not fresh:
                 kept = s if ok else None
         time.sleep(0.002)
-    results.put((seconds, failed))
+    results.put((all_kept, all_new, failed, calm))
 
 
 class Honest:
@@ -169,8 +169,7 @@ def slow_headers(address, seconds, quick):
                 if clients[i]:
                     clients[i].close()
                 clients[i] = None
-            if i % 10 == 0:
-                time.sleep(0.002)  # a byte of each every 0.2 s, but not of all at once
+        time.sleep(0.2)
     return f"{n} clients, {closed} dropped by the server"
 
 
@@ -408,18 +407,17 @@ def server_at(url):
 # ---- the table -----------------------------------------------------------------------------------
 
 
-def percentiles(seconds):
-    """The median and the 99th percentile in the median second."""
-    cuts = [statistics.quantiles(values, n=100) for values in seconds if len(values) > 1]
-    if not cuts:
+def percentiles(values):
+    if len(values) < 2:
         return "-", "-"
-    return tuple(f"{statistics.median(c[n] for c in cuts):.2f}" for n in (49, 98))
+    cuts = statistics.quantiles(values, n=100)
+    return f"{cuts[49]:.2f}", f"{cuts[98]:.2f}"
 
 
 def row(name, figures, memory, note=""):
-    seconds, failed = figures
-    cells = [*percentiles([kept for kept, _ in seconds]), *percentiles([new for _, new in seconds]),
-             str(failed), str(len(seconds)), *(f"{m:.0f}" for m in memory)]
+    kept, new, failed, calm = figures
+    cells = [*percentiles(kept), *percentiles(new), str(failed), str(calm),
+             *(f"{m:.0f}" for m in memory)]
     print(f"{name:15}" + "".join(f"{cell:>8}" for cell in cells) + f"  {note}", flush=True)
 
 

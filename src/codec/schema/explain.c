@@ -371,17 +371,22 @@ static void tell_dependency(struct telling *x, const struct owl_miss *miss)
     owl_buf_putz(&x->b, "\" beside it");
 }
 
+/* References lead other values to the schemas of items, too. */
+static bool is_item(const struct owl_tree *t, uint32_t node)
+{
+    return node > 0 && t->nodes[parent_of(t, node)].kind == OWL_NODE_ARRAY;
+}
+
 static void tell_never(struct telling *x, const struct owl_miss *miss)
 {
     owl_str keyword = keyword_of(miss);
     bool unevaluated = owl_str_is(keyword, "unevaluatedProperties");
     bool property = unevaluated || owl_str_is(keyword, "additionalProperties");
-    bool item = miss->node > 0 && x->t->nodes[parent_of(x->t, miss->node)].kind == OWL_NODE_ARRAY;
     if (property && miss->node > 0 && is_name(x->t, miss->node - 1)) {
         tell_unknown(x, miss, unevaluated);
     } else if (is_name(x->t, miss->node)) {
         owl_buf_putz(&x->b, " is not allowed: no name is valid here");
-    } else if (property || !item || owl_str_is(keyword, "false")) { /* references lead anywhere */
+    } else if (property || owl_str_is(keyword, "false") || !is_item(x->t, miss->node)) {
         owl_buf_putz(&x->b, " is not allowed: no value is valid here");
     } else {
         owl_buf_putz(&x->b, " is one item too many");
