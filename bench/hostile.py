@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """What hostile clients cost the honest ones: attacks a server and prints a table.
 
-usage: bench/hostile.py [--quick] [--seconds N] [--only NAME,...] [URL]
+usage: bench/hostile.py [--quick] [--seconds N] [--only NAME,...] [--same-priority] [URL]
 
 URL is that of an everything-server on this machine, e.g. http://127.0.0.1:8080/mcp; without it a new
 one is started for every attack, from OWLCLAW_BUILD (default build/). While an attack lasts, an
 honest client in a process of its own calls `echo`, by turns on a connection that it keeps and on a
 new one. The table has the median and the 99th percentile of both beside those of a quiet server, and
-the resident memory of the server before, at most during, and 2 s after the attack. Attackers, honest
-client and server share the cores of the machine. Calls of seconds in which a hypervisor took more
-than 2 % of the processors away do not count: `calm` is how many seconds are left. A measurement, no
-test."""
+the resident memory of the server before, at most during, and 2 s after the attack; under it stands
+each 99th percentile as a multiple of the quiet one (of the lower, of the first and the last row).
+
+Attackers, honest client and server share the cores of the machine. Attackers get what the others
+leave (SCHED_IDLE), as if they came from elsewhere: the server still does all that they ask for, and
+the notes say how much that was. `--same-priority` lets them compete for the cores as well. Calls of
+seconds in which a hypervisor took more than 2 % of the processors away do not count: `calm` is how
+many seconds are left. A measurement, no test."""
 
 import argparse
 import contextlib
@@ -409,35 +413,62 @@ def server_at(url):
 
 def percentiles(values):
     if len(values) < 2:
-        return "-", "-"
+        return None
     cuts = statistics.quantiles(values, n=100)
-    return f"{cuts[49]:.2f}", f"{cuts[98]:.2f}"
+    return cuts[49], cuts[98]
 
 
-def row(name, figures, memory, note=""):
-    kept, new, failed, calm = figures
-    cells = [*percentiles(kept), *percentiles(new), str(failed), str(calm),
-             *(f"{m:.0f}" for m in memory)]
+def row(name, columns, failed, calm, memory, note):
+    times = [f"{ms:.2f}" if ms else "-" for column in columns for ms in column or (0, 0)]
+    cells = [*times, str(failed), str(calm), *(f"{m:.0f}" for m in memory)]
     print(f"{name:15}" + "".join(f"{cell:>8}" for cell in cells) + f"  {note}", flush=True)
 
 
-def measured(address, pid, attack, seconds, quick):
+@contextlib.contextmanager
+def at_idle_priority(wanted):
+    if wanted:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def measured(address, pid, attack, seconds, args):
+    """Prints a row; the percentiles of both kinds of connection."""
     before = resident_mb(pid)
     stop, most = multiprocessing.Event(), multiprocessing.Value("d", before)
     sampler = multiprocessing.Process(target=sample_memory, args=(pid, stop, most))
     sampler.start()
     client = Honest(address)
     try:
-        note = attack(address, seconds, quick) if attack else time.sleep(seconds) or ""
+        with at_idle_priority(not args.same_priority):
+            note = attack(address, seconds, args.quick) if attack else time.sleep(seconds) or ""
     except OSError as error:
         note = f"the attack failed: {error}"
     finally:
-        figures = client.end()
+        kept, new, failed, calm = client.end()
         stop.set()
         sampler.join()
     time.sleep(2)
-    row(attack.__name__ if attack else "quiet", figures, (before, most.value, resident_mb(pid)),
-        note)
+    columns = percentiles(kept), percentiles(new)
+    row(attack.__name__ if attack else "quiet", columns, failed, calm,
+        (before, most.value, resident_mb(pid)), note)
+    return columns
+
+
+def print_multiples(rows):
+    """@p rows are (name, columns); those of a quiet server have no name."""
+    quiet = [columns for name, columns in rows if not name and None not in columns]
+    if not quiet:
+        print("no calm second of a quiet server to compare with")
+        return
+    lowest = [min(columns[i][1] for columns in quiet) for i in range(2)]
+    print(f"\n99th percentile, kept / new connection; quiet: {lowest[0]:.2f} / {lowest[1]:.2f} ms")
+    for name, columns in rows:
+        if name and None not in columns:
+            multiples = [f"{column[1] / low:.1f} ×" for column, low in zip(columns, lowest)]
+            print(f"{name:15}" + "".join(f"{m:>8}" for m in multiples))
 
 
 def main():
@@ -446,6 +477,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a few seconds and clients each")
     parser.add_argument("--seconds", type=float, help="of each attack (default 60, quick: 5)")
     parser.add_argument("--only", default="", metavar="LIST")
+    parser.add_argument("--same-priority", action="store_true",
+                        help="attackers compete with the others for the cores")
     args = parser.parse_args()
     seconds = args.seconds or (5 if args.quick else 60)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -455,9 +488,12 @@ def main():
     print(f"{'':15}{'kept ms':>16}{'new ms':>16}{'':16}{'resident MB':>24}")
     print(f"{'attack':15}" + "".join(f"{c:>8}" for c in (
         "p50", "p99", "p50", "p99", "failed", "calm", "before", "most", "after")))
+    rows = []
     for attack in (None, *wanted, None):
         with server_at(args.url) as (port, pid):
-            measured(("127.0.0.1", port), pid, attack, seconds, args.quick)
+            columns = measured(("127.0.0.1", port), pid, attack, seconds, args)
+            rows.append((attack and attack.__name__, columns))
+    print_multiples(rows)
 
 
 if __name__ == "__main__":
