@@ -148,8 +148,9 @@ typedef struct owl_tool {
     /* Called when the tool and its last call are gone, on any thread; not if adding it failed. */
     void (*free_data)(void *);
     const char *title;
-    const char *output_schema; /* JSON Schema of an object: structuredContent, which every success
-                                * must then have, fits it, or the call fails */
+    const char *output_schema; /* JSON Schema: structuredContent, which every success must then
+                                * have, fits it, or the call fails. Clients before 2026-07-28 see it
+                                * if its "type" is "object", and get such content only. */
     const char *annotations;   /* JSON object: readOnlyHint, destructiveHint … */
     const char *icons;         /* JSON array */
     const char *meta;          /* JSON object: `_meta` */

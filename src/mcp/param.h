@@ -9,18 +9,15 @@
 
 #include "mcp/model.h"
 
-enum owl_mcp_param_kind { OWL_PARAM_STRING, OWL_PARAM_INTEGER, OWL_PARAM_BOOLEAN };
-
 /* What a header says, and what it mirrors. */
 struct owl_mcp_param {
-    enum owl_mcp_param_kind kind; /* of the argument, as its schema has it */
-    owl_str name;                 /* N of Mcp-Param-N */
-    owl_str header;               /* raw value, or absent */
-    owl_str argument;             /* proved JSON text, or absent */
+    owl_str name;     /* N of Mcp-Param-N */
+    owl_str header;   /* raw value, or absent */
+    owl_str argument; /* proved JSON text, or absent */
 };
 /* An argument that is absent or null has no header, every other one has. Strings and booleans are
- * compared byte by byte once the header is decoded, numbers by value, whatever their size. An
- * argument of another type than its schema says is not looked at: that is for the tool to refuse.
+ * compared byte by byte once the header is decoded, numbers by value, whatever their size. Objects
+ * and arrays, which no header can mirror, are not looked at: they are for the tool to refuse.
  * @errors OWL_EHEADER (which header, what it said, what the body says), OWL_ENOMEM, OWL_ELIMIT. */
 OWL_NODISCARD int owl_mcp_param_check(struct owl_arena *a, const struct owl_mcp_param *p,
                                       owl_error *reterr);

@@ -30,7 +30,8 @@ enum {
 
 struct draft {
     struct owl_item item;
-    struct owl_buf entry; /* becomes item.json */
+    struct owl_buf entry;  /* becomes item.json */
+    size_t news, news_end; /* what of it legacy clients do not get */
     owl_error *reterr;
     int rc;
 };
@@ -97,7 +98,18 @@ static int draft_end(struct draft *d, struct owl_item **ret)
         reject(d, "definition", "is longer than %d bytes", ENTRY_BYTES);
     else if (d->entry.rc)
         no_memory(d);
-    d->item.json = keep(d, owl_buf_str(&d->entry));
+    d->item.json = d->item.old_json = keep(d, owl_buf_str(&d->entry));
+    if (d->news < d->news_end) {
+        owl_str all = owl_buf_str(&d->entry);
+        struct owl_buf old;
+        owl_buf_init(&old, ENTRY_BYTES);
+        owl_buf_puts(&old, (owl_str){all.p, d->news});
+        owl_buf_puts(&old, (owl_str){all.p + d->news_end, all.n - d->news_end});
+        if (old.rc)
+            no_memory(d);
+        d->item.old_json = keep(d, owl_buf_str(&old));
+        owl_buf_done(&old);
+    }
     owl_buf_done(&d->entry);
 
     struct owl_item *it = d->rc ? NULL : owl_arena_alloc(d->item.arena, sizeof *it);
@@ -236,28 +248,23 @@ static const struct owl_schema *compile_schema(struct draft *d, const char *memb
     return NULL;
 }
 
-/* A schema whose root describes an object: no revision takes less for arguments, and the older ones
- * no less for results. Its proved text, or absent as prove() has it. */
-static owl_str put_schema(struct draft *d, const char *wire, const char *member, const char *text,
-                          const struct owl_schema **ret)
+static bool describes_object(owl_str schema)
 {
-    owl_str json = prove(d, member, text, '{');
-    if (!json.p)
-        return json;
-    owl_str type = owl_span_get(json, "type");
-    if (!owl_span_is_string(type) || !owl_span_str_eq(type, OWL_STR("object")))
-        reject(d, member, "must have \"type\":\"object\" at its root");
-    *ret = compile_schema(d, member, json);
-    put_proved(d, wire, json);
-    return json;
+    owl_str type = owl_span_get(schema, "type");
+    return owl_span_is_string(type) && owl_span_str_eq(type, OWL_STR("object"));
 }
 
 /* The arguments that a tool takes, and which of them are mirrored in headers. */
 static void put_input_schema(struct draft *d, const char *text)
 {
-    owl_str json = put_schema(d, "inputSchema", "input_schema", text ? text : NO_ARGUMENTS,
-                              &d->item.input);
-    if (d->rc || !json.p)
+    owl_str json = prove(d, "input_schema", text ? text : NO_ARGUMENTS, '{');
+    if (!json.p)
+        return;
+    if (!describes_object(json))
+        reject(d, "input_schema", "must have \"type\":\"object\" at its root");
+    d->item.input = compile_schema(d, "input_schema", json);
+    put_proved(d, "inputSchema", json);
+    if (d->rc)
         return;
     owl_error why;
     int rc = owl_item__headers(d->item.arena, json, &d->item.headers, &d->item.n_headers, &why);
@@ -265,6 +272,18 @@ static void put_input_schema(struct draft *d, const char *text)
         no_memory(d);
     else if (rc)
         reject(d, "input_schema", "%s", why.message);
+}
+
+/* The results of a tool. Those of legacy revisions are objects, or have no schema. */
+static void put_output_schema(struct draft *d, const char *text)
+{
+    owl_str json = prove(d, "output_schema", text, '{');
+    if (!json.p)
+        return;
+    d->news = d->entry.n;
+    d->item.output = compile_schema(d, "output_schema", json);
+    put_proved(d, "outputSchema", json);
+    d->news_end = describes_object(json) ? d->news : d->entry.n;
 }
 
 static void put_icons(struct draft *d, const char *text)
@@ -326,7 +345,7 @@ int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reter
     put_string(&d, "title", "title", def.title);
     put_string(&d, "description", "description", def.description);
     put_input_schema(&d, def.input_schema);
-    put_schema(&d, "outputSchema", "output_schema", def.output_schema, &d.item.output);
+    put_output_schema(&d, def.output_schema);
     put_object(&d, "annotations", "annotations", def.annotations);
     put_icons(&d, def.icons);
     put_object(&d, "_meta", "meta", def.meta);

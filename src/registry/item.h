@@ -31,14 +31,14 @@ struct owl_item_header { /* an argument of a tool that a header mirrors: `x-mcp-
     owl_str name;        /* N of Mcp-Param-N */
     const owl_str *path; /* names of the properties that lead to it, outermost first */
     size_t n_path;
-    enum owl_mcp_param_kind kind;
 };
 
 struct owl_item {
     atomic_uint _refs;
     enum owl_kind kind;
     owl_str key;       /* name, URI or template text */
-    owl_str json;      /* its entry in a list: one line, valid for every revision served */
+    owl_str json;      /* its entry in a list: one line … */
+    owl_str old_json;  /* … and that for legacy clients, mostly the same text */
     owl_str mime_type; /* resources and templates; may be absent */
     owl_str text;      /* content that never changes; absent if there is a handler */
     uint64_t seq;      /* place in lists; set by the registry, kept when an item is replaced */
@@ -59,8 +59,8 @@ struct owl_item {
 };
 
 /* Check and copy a public definition. One reference. The error names the member and what is wrong:
- * a missing or malformed name, a schema that is no JSON object with "type":"object" or does not
- * compile, an annotation "x-mcp-header" that is malformed or misplaced, JSON text that does not
+ * a missing or malformed name, a schema that is no JSON object or does not compile, one of arguments
+ * without "type":"object", an annotation "x-mcp-header" that is malformed or misplaced, JSON text that does not
  * parse, neither handler nor text or both, a bad URI or template, a completion for what is no
  * template, an unknown flag, `size` smaller than the required members, an entry over 4 MiB. On
  * failure free_data is NOT called: the definition stays the caller's. @errors OWL_EINVAL,

@@ -82,18 +82,14 @@ static bool is_token(owl_str s)
     return s.n > 0;
 }
 
-static bool read_kind(owl_str schema, enum owl_mcp_param_kind *ret)
+/* Whether its values can stand in a header. */
+static bool is_scalar(owl_str schema)
 {
-    static const owl_str names[] = {[OWL_PARAM_STRING] = {"string", 6},
-                                    [OWL_PARAM_INTEGER] = {"integer", 7},
-                                    [OWL_PARAM_BOOLEAN] = {"boolean", 7}};
+    static const owl_str names[] = {{"string", 6}, {"integer", 7}, {"boolean", 7}};
     owl_str type = owl_span_get(schema, "type");
-    for (size_t i = 0; i < OWL_COUNT(names); i++) {
-        if (owl_span_str_eq(type, names[i])) {
-            *ret = (enum owl_mcp_param_kind)i;
+    for (size_t i = 0; i < OWL_COUNT(names); i++)
+        if (owl_span_str_eq(type, names[i]))
             return true;
-        }
-    }
     return false;
 }
 
@@ -136,7 +132,7 @@ static int take_annotation(struct walk *w, owl_str value)
     struct owl_item_header h = {0};
     if (!top->plain)
         return refuse(w, "is not reached through \"properties\" alone");
-    if (!read_kind(top->text, &h.kind))
+    if (!is_scalar(top->text))
         return refuse(w, "is for the types \"string\", \"integer\" and \"boolean\" only");
     if (w->n_found == MAX_HEADERS)
         return refuse(w, "is one too many; 64 are possible");

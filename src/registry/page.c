@@ -73,45 +73,55 @@ static size_t place_behind(const struct owl_index *x, uint64_t seq)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Reserves all the room that it needs first, hence fails before it has written anything. */
-static int page_write(struct owl_buf *b, const struct owl_snapshot *s, enum owl_kind kind,
-                      size_t from)
+/* Which page: of which list, for whom, from which place on. */
+struct page {
+    enum owl_kind kind;
+    bool old; /* for legacy clients, who get another one */
+    size_t from;
+};
+
+static owl_str entry_of(const struct owl_item *it, bool old)
 {
-    const struct owl_index *x = &s->kinds[kind];
-    size_t left = x->n - from;
+    return old ? it->old_json : it->json;
+}
+
+/* Reserves all the room that it needs first, hence fails before it has written anything. */
+static int page_write(struct owl_buf *b, const struct owl_snapshot *s, const struct page *p)
+{
+    const struct owl_index *x = &s->kinds[p->kind];
+    size_t from = p->from, left = x->n - from;
     size_t end = from + (left < x->page_items ? left : x->page_items);
 
     size_t bytes = 128; /* names, brackets and the cursor */
     for (size_t i = from; i < end; i++)
-        bytes += x->items[i].item->json.n + 1;
+        bytes += entry_of(x->items[i].item, p->old).n + 1;
     if (owl_buf_reserve(b, bytes))
         return b->rc;
 
     owl_buf_putc(b, '"');
-    owl_buf_putz(b, lists[kind].member);
+    owl_buf_putz(b, lists[p->kind].member);
     owl_buf_putz(b, "\":[");
     for (size_t i = from; i < end; i++) {
         if (i > from)
             owl_buf_putc(b, ',');
-        owl_buf_puts(b, x->items[i].item->json);
+        owl_buf_puts(b, entry_of(x->items[i].item, p->old));
     }
     owl_buf_putc(b, ']');
     if (end < x->n) {
         owl_buf_putz(b, ",\"nextCursor\":\"");
-        cursor_write(b, kind, x->items[end - 1].seq);
+        cursor_write(b, p->kind, x->items[end - 1].seq);
         owl_buf_putc(b, '"');
     }
     return b->rc;
 }
 
-static int page_new(const struct owl_snapshot *s, enum owl_kind kind, size_t from,
-                    struct owl_buf **ret)
+static int page_new(const struct owl_snapshot *s, const struct page *p, struct owl_buf **ret)
 {
     struct owl_buf *page = owl_malloc(sizeof *page);
     if (!page)
         return -OWL_ENOMEM;
     owl_buf_init(page, SIZE_MAX);
-    int rc = page_write(page, s, kind, from);
+    int rc = page_write(page, s, p);
     if (rc) {
         owl_buf_done(page);
         owl_free(page);
@@ -123,16 +133,14 @@ static int page_new(const struct owl_snapshot *s, enum owl_kind kind, size_t fro
 
 /* Builds and publishes a page, unless another thread was faster. *ret_page is NULL if the snapshot
  * keeps enough pages already. */
-static int page_keep(struct owl_snapshot *s, enum owl_kind kind, size_t from,
+static int page_keep(struct owl_snapshot *s, const struct page *p, _Atomic(struct owl_buf *) *slot,
                      struct owl_buf **ret_page)
 {
-    struct owl_index *x = &s->kinds[kind];
-    _Atomic(struct owl_buf *) *slot = &x->pages[from / x->page_items];
     int rc = 0;
     pthread_mutex_lock(&s->building);
     struct owl_buf *page = atomic_load_explicit(slot, memory_order_relaxed);
     if (!page && s->kept < OWL__PAGES_KEPT) {
-        rc = page_new(s, kind, from, &page);
+        rc = page_new(s, p, &page);
         if (rc == 0) {
             s->kept++;
             atomic_store_explicit(slot, page, memory_order_release);
@@ -144,22 +152,31 @@ static int page_keep(struct owl_snapshot *s, enum owl_kind kind, size_t from,
     return rc;
 }
 
-int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor,
+/* Where a page is kept, or NULL: only where one begins. */
+static _Atomic(struct owl_buf *) *slot_of(const struct owl_index *x, const struct page *p)
+{
+    size_t at = p->from / x->page_items;
+    if (p->from % x->page_items != 0 || at >= x->n_pages)
+        return NULL;
+    return &x->pages[p->old ? x->n_pages + at : at];
+}
+
+int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, enum owl_era era, owl_str cursor,
                       struct owl_buf *scratch, owl_str *ret_members, owl_error *reterr)
 {
     const struct owl_index *x = &s->kinds[kind];
-    size_t from = 0;
+    struct page p = {.kind = kind, .old = x->differs && era == OWL_ERA_LEGACY};
     if (cursor.p) {
         uint64_t seq;
         if (!cursor_read(cursor, kind, &seq))
             return owl_fail(reterr, OWL_EPARAMS, "cursor: not one that this list gave out");
-        from = place_behind(x, seq);
+        p.from = place_behind(x, seq);
     }
 
-    if (from % x->page_items == 0 && from / x->page_items < x->n_pages) {
-        struct owl_buf *page = atomic_load_explicit(&x->pages[from / x->page_items],
-                                                    memory_order_acquire);
-        int rc = page ? 0 : page_keep(s, kind, from, &page);
+    _Atomic(struct owl_buf *) *slot = slot_of(x, &p);
+    if (slot) {
+        struct owl_buf *page = atomic_load_explicit(slot, memory_order_acquire);
+        int rc = page ? 0 : page_keep(s, &p, slot, &page);
         if (rc)
             return owl_fail(reterr, rc, NULL);
         if (page) {
@@ -169,7 +186,7 @@ int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor
     }
 
     size_t start = scratch->n;
-    int rc = page_write(scratch, s, kind, from);
+    int rc = page_write(scratch, s, &p);
     if (rc)
         return owl_fail(reterr, rc, NULL);
     *ret_members = (owl_str){scratch->p + start, scratch->n - start};

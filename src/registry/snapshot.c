@@ -78,13 +78,20 @@ static void sort(struct owl_index *x)
     }
 }
 
+static size_t n_slots(const struct owl_index *x)
+{
+    return x->differs ? 2 * x->n_pages : x->n_pages;
+}
+
 static bool make_pages(struct owl_index *x, size_t page_items)
 {
     size_t n = x->n ? (x->n - 1) / page_items + 1 : 1;
     x->page_items = page_items;
+    for (size_t i = 0; i < x->n && !x->differs; i++)
+        x->differs = x->items[i].item->old_json.p != x->items[i].item->json.p;
     x->n_pages = n < OWL__PAGES_KEPT ? n : OWL__PAGES_KEPT;
-    x->pages = owl_calloc(x->n_pages, sizeof x->pages[0]);
-    for (size_t i = 0; x->pages && i < x->n_pages; i++)
+    x->pages = owl_calloc(n_slots(x), sizeof x->pages[0]);
+    for (size_t i = 0; x->pages && i < n_slots(x); i++)
         atomic_init(&x->pages[i], NULL);
     return x->pages != NULL;
 }
@@ -145,7 +152,7 @@ struct owl_snapshot *owl_snapshot_aref(struct owl_snapshot *s)
 
 static void index_done(struct owl_index *x)
 {
-    for (size_t i = 0; x->pages && i < x->n_pages; i++) {
+    for (size_t i = 0; x->pages && i < n_slots(x); i++) {
         struct owl_buf *page = atomic_load_explicit(&x->pages[i], memory_order_relaxed);
         if (page)
             owl_buf_done(page);

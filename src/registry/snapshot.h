@@ -35,8 +35,10 @@ struct owl_index {
     size_t n;
     struct owl_map map;
     size_t page_items;
-    _Atomic(struct owl_buf *) *pages; /* those that begin at 0, page_items, 2 × page_items … */
-    size_t n_pages;                   /* at most OWL__PAGES_KEPT */
+    bool differs;                     /* legacy clients get other pages */
+    _Atomic(struct owl_buf *) *pages; /* those that begin at 0, page_items, 2 × page_items … and,
+                                       * if they differ, as many for legacy clients */
+    size_t n_pages;                   /* of one sort; at most OWL__PAGES_KEPT */
 };
 
 struct owl_snapshot {

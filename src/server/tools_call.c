@@ -25,7 +25,6 @@ static bool headers_agree(struct owl_call *c, const struct owl_item *tool)
     for (size_t i = 0; i < tool->n_headers; i++) {
         const struct owl_item_header *h = &tool->headers[i];
         struct owl_mcp_param param = {
-            .kind = h->kind,
             .name = h->name,
             .header = front->param(front, h->name),
             .argument = argument_at(c->arguments, h->path, h->n_path),

@@ -25,7 +25,8 @@ static owl_str page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor,
                     struct owl_buf *scratch)
 {
     owl_str members;
-    assert_int_equal(owl_snapshot_page(s, kind, cursor, scratch, &members, NULL), 0);
+    assert_int_equal(owl_snapshot_page(s, kind, OWL_ERA_MODERN, cursor, scratch, &members, NULL),
+                     0);
     return members;
 }
 
@@ -34,10 +35,43 @@ static int try_cursor(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor
     struct owl_buf scratch;
     owl_buf_init(&scratch, SIZE_MAX);
     owl_str members = {0};
-    int rc = owl_snapshot_page(s, kind, cursor, &scratch, &members, e);
+    int rc = owl_snapshot_page(s, kind, OWL_ERA_MODERN, cursor, &scratch, &members, e);
     assert_true((rc == 0) == (members.p != NULL));
     owl_buf_done(&scratch);
     return rc;
+}
+
+static owl_str page_for(struct owl_snapshot *s, enum owl_era era, owl_str cursor)
+{
+    struct owl_buf none; /* kept pages need no room of ours */
+    owl_str members;
+    owl_buf_init(&none, 1);
+    assert_int_equal(owl_snapshot_page(s, OWL_KIND_TOOL, era, cursor, &none, &members, NULL), 0);
+    return members;
+}
+
+/* Those of a list that is the same for all are kept once. */
+TEST(pages_are_made_for_an_era, "")
+{
+    for (int differ = 0; differ < 2; differ++) {
+        struct owl_registry *r = registry_of(2, 3);
+        struct owl_item *it = NULL;
+        owl_tool def = {.size = sizeof def, .name = "array", .handler = no_handler};
+        def.output_schema = differ ? "{\"type\":\"array\"}" : "{\"type\":\"object\"}";
+        assert_int_equal(owl_item_tool(&def, &it, NULL), 0);
+        assert_int_equal(owl_registry_put(r, it), 0);
+        struct owl_snapshot *s = owl_registry_snapshot(r);
+        owl_str old = page_for(s, OWL_ERA_LEGACY, (owl_str){0});
+        owl_str new = page_for(s, OWL_ERA_MODERN, (owl_str){0});
+        assert_true(owl_str_eq(old, new));
+        assert_int_equal(old.p != new.p, differ);
+        old = page_for(s, OWL_ERA_LEGACY, page_cursor(old));
+        new = page_for(s, OWL_ERA_MODERN, page_cursor(new));
+        assert_non_null(memmem(new.p, new.n, "outputSchema", 12));
+        assert_int_equal(memmem(old.p, old.n, "outputSchema", 12) == NULL, differ);
+        owl_snapshot_aunref(s);
+        owl_registry_free(r);
+    }
 }
 
 TEST(lists_are_named_after_their_kind, "")
@@ -300,8 +334,9 @@ TEST(scratch_that_is_too_small_is_an_error_and_left_as_it_was, "")
     owl_buf_putz(&scratch, "kept");
     owl_str members = {0};
     owl_error e;
-    assert_int_equal(owl_snapshot_page(s, OWL_KIND_TOOL, OWL_STR("dDI"), &scratch, &members, &e),
-                     -OWL_ELIMIT);
+    assert_int_equal(
+        owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, OWL_STR("dDI"), &scratch, &members, &e),
+        -OWL_ELIMIT);
     assert_null(members.p);
     assert_str(owl_buf_str(&scratch), "kept");
     owl_buf_done(&scratch);
@@ -323,7 +358,8 @@ TEST(without_memory_a_page_is_an_error_and_comes_later, "")
             owl_str members = {0};
             owl_error e = {0};
             owl_alloc_fail_at(++n);
-            rc = owl_snapshot_page(s, OWL_KIND_TOOL, cursors[i], &scratch, &members, &e);
+            rc = owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, cursors[i], &scratch, &members,
+                                   &e);
             owl_alloc_fail_at(0);
             if (rc) {
                 assert_int_equal(rc, -OWL_ENOMEM);
@@ -441,7 +477,8 @@ static double ns_a_lookup(struct owl_snapshot *s, owl_str cursor)
     size_t bytes = 0;
     uint64_t start = owl_now_ns();
     for (int i = 0; i < ROUNDS; i++) {
-        OWL_IGNORE(owl_snapshot_page(s, OWL_KIND_TOOL, cursor, &scratch, &members, NULL));
+        OWL_IGNORE(
+            owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, cursor, &scratch, &members, NULL));
         bytes += members.n;
     }
     uint64_t spent = owl_now_ns() - start;

@@ -466,6 +466,32 @@ TEST(only_what_is_sent_counts, "mcp:S22")
     server_end(s);
 }
 
+static int give_array(owl_call *c, void *data)
+{
+    return owl_result_structured(c, data, OWL_NTS);
+}
+
+TEST(a_result_may_be_an_array, "mcp:S22")
+{
+    static char good[] = "[1,2]", bad[] = "[\"a\"]";
+    owl_server *s = server_new(1);
+    for (int i = 0; i < 2; i++)
+        add_tool(
+            s, (owl_tool){.name = i ? "bad" : "good",
+                          .output_schema = "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}",
+                          .handler = give_array,
+                          .data = i ? bad : good});
+    server_start(s);
+    expect_int(call_at(s, MODERN, "good", ""), "result/structuredContent/1", 2);
+    expect_told(call_at(s, MODERN, "bad", ""), -32005, "is at fault");
+    msg *m = call_at(s, LEGACY, "good", ""); /* which has objects only, and the text */
+    assert_null(at(m, "result/structuredContent"));
+    assert_string_equal(str_at(m, "result/content/0/text"), "[1,2]");
+    owl_json_doc_free(m);
+    expect_told(call_at(s, LEGACY, "bad", ""), -32005, "is at fault");
+    server_end(s);
+}
+
 TEST(the_result_of_a_task_is_judged_too, "mcp:S22")
 {
     owl_server *s = task_server(1);
