@@ -72,7 +72,7 @@ const char *owl_call_var(owl_call *c, const char *name)
 
 bool owl_call_client_can(owl_call *c, const char *capability)
 {
-    return owl_mcp_caps_have(c->client_caps, capability);
+    return owl_mcp_caps_have(c->client_caps, c->rev, capability);
 }
 
 int owl_call_require(owl_call *c, const char *capability)

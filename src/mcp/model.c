@@ -136,11 +136,14 @@ int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, const struct owl_tape *t
     int rc = owl_member_text(a, m[VERSION], &meta.protocol_version);
     if (rc == 0)
         rc = owl_member_text(a, m[TRACE], &meta.traceparent);
+    if (rc == 0)
+        rc = owl_member_text(a, m[LEVEL], &meta.log_level);
     if (rc != 0)
         return owl_fail(reterr, -rc, NULL);
     meta.client_caps = owl_span_is_object(m[CAPS]) ? m[CAPS] : absent;
     meta.client_info = owl_span_is_object(m[INFO]) ? m[INFO] : absent;
-    meta.log_level = m[LEVEL];
+    if (m[LEVEL].p && !meta.log_level.p)
+        meta.log_level = OWL_STR("");
     if (owl_span_is_string(m[PROGRESS]) || owl_span_is_integer(m[PROGRESS]))
         meta.progress_token = m[PROGRESS];
     *ret = meta;
@@ -185,13 +188,6 @@ static owl_str declared(owl_str object, owl_str key)
     return owl_span_is_object(v) ? v : (owl_str){NULL, 0};
 }
 
-static bool object_empty(owl_str object)
-{
-    struct owl_span s;
-    struct owl_span_iter it = owl_span_iter(object);
-    return !owl_span_next(&it, &s);
-}
-
 /* "a.b.c" is "b.c" within "a": ids of extensions hold dots, and nothing nests deeper. */
 static owl_str split_name(const char *name, owl_str *ret_within)
 {
@@ -200,15 +196,34 @@ static owl_str split_name(const char *name, owl_str *ret_within)
     return dot ? (owl_str){name, (size_t)(dot - name)} : owl_str_of(name);
 }
 
-bool owl_mcp_caps_have(owl_str caps, const char *name)
+/* Since when there is such a capability: a client that was negotiated down declares newer ones. */
+static enum owl_rev since(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum owl_rev rev;
+    } news[] = {{"elicitation", OWL_REV_2025_06_18},
+                {"elicitation.form", OWL_REV_2025_06_18},
+                {"elicitation.url", OWL_REV_2025_11_25},
+                {"sampling.context", OWL_REV_2025_11_25},
+                {"sampling.tools", OWL_REV_2025_11_25}};
+    for (size_t i = 0; i < OWL_COUNT(news); i++)
+        if (strcmp(name, news[i].name) == 0)
+            return news[i].rev;
+    return 0;
+}
+
+bool owl_mcp_caps_have(owl_str caps, enum owl_rev rev, const char *name)
 {
     owl_str within, group = split_name(name, &within);
     owl_str object = declared(caps, group);
-    if (!object.p || !within.p)
-        return object.p != NULL;
-    if (declared(object, within).p)
+    if (!object.p || rev < since(name))
+        return false;
+    if (!within.p || declared(object, within).p)
         return true;
-    return strcmp(name, "elicitation.form") == 0 && object_empty(object);
+    /* Who names no mode knows forms, and so did everybody before there were modes. */
+    return strcmp(name, "elicitation.form") == 0 &&
+           (rev < OWL_REV_2025_11_25 || !declared(object, OWL_STR("url")).p);
 }
 
 void owl_mcp_caps_required(struct owl_buf *b, const char *name)

@@ -67,7 +67,7 @@ struct owl_mcp_meta {
     owl_str protocol_version; /* decoded; absent also if it is no string */
     owl_str client_caps;      /* raw object; absent also if it is none */
     owl_str client_info;      /* raw object */
-    owl_str log_level;        /* raw value of any type */
+    owl_str log_level;        /* decoded; empty if it is no string */
     owl_str progress_token;   /* raw string or integer literal; absent also if it is neither */
     owl_str traceparent;      /* decoded */
 };
@@ -84,7 +84,7 @@ bool owl_mcp_key_valid(owl_str key);
  * "sampling.tools", "roots", "elicitation" (either mode), "elicitation.form" (also declared by
  * an empty elicitation object), "elicitation.url", "extensions.<id>" (the id may hold dots),
  * "experimental.<key>". */
-bool owl_mcp_caps_have(owl_str caps, const char *name);
+bool owl_mcp_caps_have(owl_str caps, enum owl_rev rev, const char *name);
 /* {"elicitation":{"url":{}}} for "elicitation.url": the `requiredCapabilities` of an error. */
 void owl_mcp_caps_required(struct owl_buf *b, const char *name);
 

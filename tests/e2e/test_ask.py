@@ -88,6 +88,23 @@ def a_session_that_cannot_be_asked_is_told_so():
         check(not any("id" in m for m in reply.messages[:-1]), "it was asked anyway")
 
 
+@test("mcp:L10")
+def nobody_is_asked_what_its_revision_does_not_know():
+    """A client may declare what it knows of newer revisions and be negotiated down."""
+    newest = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}}
+    for version in ("1.0", "2024-11-05", "2025-03-26"):
+        reply = session(version=version, caps=newest).call("test_elicitation", {"message": "x"})
+        check(not any("id" in m for m in reply.messages[:-1]), f"{version} was asked")
+        contains(json.dumps(reply.response), "elicitation")
+    for version, caps in (("2025-06-18", newest), ("2025-06-18", {"elicitation": {"x": {}}}),
+                          ("2025-06-18", {"elicitation": {"url": {}}}),
+                          (LEGACY, {"elicitation": {"x": {}}})):
+        with Asked(session(version=version, caps=caps), "test_elicitation", {"message": "?"}) as a:
+            a.question("elicitation/create")
+    reply = session(caps={"elicitation": {"url": {}}}).call("test_elicitation", {"message": "x"})
+    check(not any("id" in m for m in reply.messages[:-1]), "a client of URLs got a form")
+
+
 @test()
 def only_the_session_that_was_asked_can_answer():
     s, other = session(caps=FORM), session(caps=FORM)

@@ -91,7 +91,7 @@ TEST(meta_of_a_modern_request_is_read, "")
     assert_str(m.protocol_version, "2026-07-28");
     assert_str(m.client_caps, "{\"roots\":{}}");
     assert_str(m.client_info, "{\"name\":\"c\"}");
-    assert_str(m.log_level, "\"debug\"");
+    assert_str(m.log_level, "debug");
     assert_str(m.progress_token, "\"p\\u0031\"");
     assert_str(m.traceparent, "00-a");
     assert_true(owl_span_is_object(m.raw));
@@ -126,7 +126,7 @@ TEST(meta_members_of_the_wrong_type_are_absent, "")
     assert_null(m.protocol_version.p);
     assert_null(m.client_caps.p);
     assert_null(m.client_info.p);
-    assert_str(m.log_level, "7"); /* the method refuses it */
+    assert_str(m.log_level, ""); /* a request with it is refused */
     assert_null(m.progress_token.p);
     assert_null(m.traceparent.p);
     assert_int_equal(read_meta(NULL, OWL_STR("{\"_meta\":{\"progressToken\":-9}}"), &m, NULL), 0);
@@ -213,6 +213,7 @@ static const struct {
     {"{\"elicitation\":{\"url\":{}}}", "elicitation", true},
     {"{\"elicitation\":{\"url\":{}}}", "elicitation.url", true},
     {"{\"elicitation\":{\"url\":{}}}", "elicitation.form", false},
+    {"{\"elicitation\":{\"other\":{}}}", "elicitation.form", true},
     {"{\"elicitation\":{\"form\":{},\"url\":{}}}", "elicitation.form", true},
     {"{\"roots\":{}}", "elicitation.form", false},
     {"{\"extensions\":{\"io.example.a/b.c\":{}}}", "extensions.io.example.a/b.c", true},
@@ -225,11 +226,33 @@ static const struct {
 TEST(declared_capabilities_are_found, "")
 {
     for (size_t i = 0; i < OWL_COUNT(declared); i++) {
-        bool have = owl_mcp_caps_have(owl_str_of(declared[i].caps), declared[i].name);
+        bool have = owl_mcp_caps_have(owl_str_of(declared[i].caps), OWL_REV_2026_07_28,
+                                      declared[i].name);
         if (have != declared[i].have)
             fail_msg("%s of %s: %d", declared[i].name, declared[i].caps, have);
     }
-    assert_false(owl_mcp_caps_have((owl_str){NULL, 0}, "sampling"));
+    assert_false(owl_mcp_caps_have((owl_str){NULL, 0}, OWL_REV_2026_07_28, "sampling"));
+}
+
+/* mcp-wire 1.2, 1.4: a client may declare more than the revision has that was agreed on. */
+TEST(capabilities_count_from_their_revision_on, "")
+{
+    owl_str caps = OWL_STR("{\"sampling\":{\"tools\":{}},\"elicitation\":{\"url\":{}}}");
+    static const struct {
+        const char *name;
+        bool have[5]; /* from 2024-11-05 on */
+    } rows[] = {
+        {"sampling", {true, true, true, true, true}},
+        {"sampling.tools", {false, false, false, true, true}},
+        {"elicitation", {false, false, true, true, true}},
+        {"elicitation.form", {false, false, true, false, false}},
+        {"elicitation.url", {false, false, false, true, true}},
+    };
+    assert_int_equal(OWL_REV__MAX, 5);
+    for (size_t i = 0; i < OWL_COUNT(rows); i++)
+        for (enum owl_rev rev = 0; rev < OWL_REV__MAX; rev++)
+            if (owl_mcp_caps_have(caps, rev, rows[i].name) != rows[i].have[rev])
+                fail_msg("%s at %s", rows[i].name, owl_rev_name(rev));
 }
 
 /* mcp-wire 1.8, "needs undeclared client capability": requiredCapabilities is an object. */
@@ -247,7 +270,7 @@ TEST(required_capabilities_are_written_as_an_object, "")
         owl_buf_init(&b, 256);
         owl_mcp_caps_required(&b, cases[i].name);
         assert_str(owl_buf_str(&b), cases[i].want);
-        assert_true(owl_mcp_caps_have(owl_buf_str(&b), cases[i].name));
+        assert_true(owl_mcp_caps_have(owl_buf_str(&b), OWL_REV_2026_07_28, cases[i].name));
         owl_buf_done(&b);
     }
 }

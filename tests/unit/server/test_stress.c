@@ -528,7 +528,7 @@ static void legacy_session(struct client *c)
                 legacy_batch(&h);
             else if (what == 4 && rev >= 1)
                 legacy_resume(c, &h);
-            else if (what <= 1)
+            else if (what <= 1 && rev >= 2)
                 legacy_asked(c, &h);
             else
                 legacy_plain(c, &h);
