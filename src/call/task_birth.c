@@ -2,6 +2,7 @@
  *
  * Threads: the call's reactor, but for owl_call_become_task(). */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -99,6 +100,16 @@ bool owl_task_wanted(struct owl_call *c)
     return c->codec->era == OWL_ERA_LEGACY && wants_task(c) && serves_tasks(c);
 }
 
+/* A JSON number that is not negative; what is larger than @p most counts as that. */
+static bool read_ms(owl_str json, uint64_t most, uint64_t *ret)
+{
+    if (json.n == 0 || json.p[0] < '0' || json.p[0] > '9')
+        return false;
+    double ms = strtod(json.p, NULL); /* the rest of the object ends it */
+    *ret = ms < (double)most ? (uint64_t)ms : most;
+    return true;
+}
+
 /* How long it wants the task to be kept. */
 static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
 {
@@ -106,13 +117,14 @@ static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
     owl_str task = owl_rpc_param(&c->msg, OWL_STR("task"));
     owl_str ttl = owl_span_is_object(task) ? owl_span_get(task, "ttl") : (owl_str){NULL, 0};
     bool as_long_as_possible = !ttl.p || owl_str_is(ttl, "null");
-    if (!owl_span_is_object(task) || !(as_long_as_possible || owl_str_u64(ttl, UINT64_MAX, &ms))) {
+    if (!owl_span_is_object(task) || !(as_long_as_possible || read_ms(ttl, most, &ms))) {
         owl_call_set_failure(c, OWL_EPARAMS,
                              "params.task must be an object, its ttl a number of milliseconds");
         c->failure.of_tool = false; /* the request is malformed, the tool has not failed */
         return -OWL_EPARAMS;
     }
-    *ret_ms = ms > most ? most : ms < MIN_TTL_MS ? MIN_TTL_MS : ms;
+    uint64_t least = MIN_TTL_MS < most ? MIN_TTL_MS : most;
+    *ret_ms = ms < least ? least : ms;
     return 0;
 }
 

@@ -160,6 +160,19 @@ def a_session_asks_for_tasks():
     equal(s.request("tools/call", {"name": "failing_job"}).error["code"], -32601)
 
 
+@test("mcp:L13")
+def a_time_to_live_is_a_number():
+    s = session(caps={"elicitation": {}})
+    params = {"name": "confirm_delete", "arguments": {"filename": "f"}}
+    for ttl, kept in ((60000.5, 60000), (6e4, 60000), (1, 1000)):
+        other = s.request("tools/call", dict(params, task={"ttl": ttl})).result["task"]
+        equal(other["ttl"], kept, f"a ttl of {ttl}")
+    longest = s.request("tools/call", dict(params, task={"ttl": 10**30})).result["task"]
+    check(longest["ttl"] > 60000, "a ttl that is too long")
+    for ttl in (-1, "60000", True, [], {}):
+        equal(s.request("tools/call", dict(params, task={"ttl": ttl})).error["code"], -32602, ttl)
+
+
 @test("OR-5.7", timeout=60)
 def long_tools_block_nobody():
     client = Modern()
