@@ -86,10 +86,7 @@ static int wanted_level(const struct owl_call *c)
 {
     if (c->codec->era == OWL_ERA_LEGACY)
         return c->session ? (int)owl_session_log_level(c->session) : OWL_LEVEL_EMERGENCY + 1;
-    owl_str literal = c->meta.log_level;
-    if (!owl_span_is_string(literal) || literal.n < 2)
-        return OWL_LEVEL_EMERGENCY + 1;
-    int level = owl_level_parse((owl_str){literal.p + 1, literal.n - 2});
+    int level = owl_level_parse(c->meta.log_level);
     return level < 0 ? OWL_LEVEL_EMERGENCY + 1 : level;
 }
 
@@ -219,14 +216,16 @@ int owl_call_claim_id(struct owl_call *c)
 {
     if (!c->scope || c->cancel_key.p)
         return 0;
-    char *key = owl_arena_alloc(c->arena, sizeof c->scope + c->msg.id.n);
+    owl_str id;
+    int rc = owl_rpc_id_plain(c->arena, c->msg.id, &id);
+    char *key = rc == 0 ? owl_arena_alloc(c->arena, sizeof c->scope + id.n) : NULL;
     if (!key)
         return -OWL_ENOMEM;
-    owl_str k = {key, cancel_key(key, c->scope, c->msg.id)};
+    owl_str k = {key, cancel_key(key, c->scope, id)};
     struct owl_map *map = &owl_host_local(c->host, c->reactor)->in_flight;
     if (owl_map_get(map, k))
         return -OWL_EEXISTS;
-    int rc = owl_map_put(map, k, c, NULL);
+    rc = owl_map_put(map, k, c, NULL);
     if (rc == 0)
         c->cancel_key = k;
     return rc;

@@ -234,7 +234,7 @@ void owl_call_resume(struct owl_call *c);
 bool owl_call_end(struct owl_call *c, int error, bool answer);
 /* End every call of the reactor with that error, and keep no further one waiting. */
 void owl_host_end_calls(struct owl_host_local *l, int error);
-/* End the call with that raw id in that scope, if it runs here. */
+/* End the call with that id (owl_rpc_id_plain) in that scope, if it runs here. */
 void owl_host_cancel(struct owl_host_local *l, uint64_t scope, owl_str id);
 
 /* ---- for steps and methods ---- */

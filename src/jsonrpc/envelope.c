@@ -111,6 +111,22 @@ owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name)
     return (owl_str){NULL, 0};
 }
 
+int owl_rpc_id_plain(struct owl_arena *a, owl_str id, owl_str *ret)
+{
+    owl_str text;
+    struct owl_buf b;
+    *ret = id;
+    if (!owl_span_is_string(id) || !memchr(id.p, '\\', id.n))
+        return 0;
+    int rc = owl_json_decode(a, id, &text);
+    if (rc != 0)
+        return rc;
+    owl_buf_init_arena(&b, a, 6 * text.n + 2);
+    owl_json_quote(&b, text);
+    *ret = owl_buf_str(&b);
+    return b.rc;
+}
+
 /* Which member a key without escapes may be; its bytes are still to be compared. */
 static enum member candidate(owl_str key)
 {
@@ -150,7 +166,9 @@ int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tap
     bool object = find_members(tape, m) || owl_members(proved, tape, names, MEMBERS, m);
 
     struct owl_rpc_msg msg = {.id = id_valid(m[ID]) ? m[ID] : (owl_str){NULL, 0}};
-    ret->id = msg.id;
+    /* A refusal names a request of the peer's; the id of a response is one of ours. */
+    bool response = !m[METHOD].p && (m[RESULT].p || m[ERROR].p);
+    ret->id = response ? (owl_str){NULL, 0} : msg.id;
     if (!object)
         return owl_fail(reterr, OWL_EREQUEST, "byte 0: a message must be an object");
     if (!m[JSONRPC].p)

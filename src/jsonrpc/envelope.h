@@ -40,6 +40,10 @@ OWL_NODISCARD int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct
 /* The raw value of a member of params, or {NULL,0}. */
 owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name);
 
+/* One spelling for all of an id: @p id itself unless it has escapes. @errors OWL_ENOMEM,
+ * OWL_ELIMIT (of the arena). */
+OWL_NODISCARD int owl_rpc_id_plain(struct owl_arena *a, owl_str id, owl_str *ret);
+
 /* ---- writing: whole messages on one line, without newline ---- */
 
 /* {"jsonrpc":"2.0","id":ID,"result":  … the caller writes the value and owl_rpc_end(). */

@@ -31,10 +31,15 @@ static void OWL_PRINTF(4, 5)
     va_end(ap);
 }
 
+static bool is_modern(const struct owl_mcp_input *in)
+{
+    return owl_revs_newest(in->revs, OWL_ERA_MODERN) >= 0;
+}
+
 static void refuse_version(const struct owl_mcp_input *in, struct owl_mcp_class *ret,
                            owl_str received)
 {
-    refuse(ret, OWL_ERA_MODERN, OWL_EVERSION,
+    refuse(ret, OWL_ERA_MODERN, is_modern(in) ? OWL_EVERSION : OWL_EREQUEST,
            "protocol version '%s' is not supported here; supported are %s",
            owl_mcp__show(received).z, owl_mcp__revs_text(in->revs).z);
 }
@@ -88,15 +93,16 @@ static void header_mismatch(const struct owl_mcp_input *in, struct owl_mcp_class
                owl_mcp__show(in->header_version).z, body.z);
 }
 
-/* Row 5: a modern header over a body without version. Notifications need none; responses have no
- * place in the modern era. */
+/* Row 5: a modern header over a body without version. Notifications need none; responses and batches
+ * have no place in the modern era. */
 static void modern_header(const struct owl_mcp_input *in, struct owl_mcp_class *ret, int rev)
 {
     if (in->notification)
         accept(ret, rev);
     else if (!in->method.p)
         refuse(ret, OWL_ERA_MODERN, OWL_EREQUEST,
-               "a response cannot be sent at %s; answers travel in params.inputResponses",
+               "at %s a client posts requests and notifications, one at a time; answers travel in "
+               "params.inputResponses",
                owl_rev_name((enum owl_rev)rev));
     else
         refuse(ret, OWL_ERA_MODERN, OWL_EPARAMS,
@@ -179,10 +185,25 @@ static void classify_stdio(const struct owl_mcp_input *in, struct owl_mcp_class 
                owl_mcp__revs_text(in->revs).z);
 }
 
+/* Who reads another line of it than we do would be told something else. */
+static void refuse_twice(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
+{
+    bool modern = in->meta_version.p && is_modern(in);
+    refuse(ret, modern ? OWL_ERA_MODERN : OWL_ERA_LEGACY, modern ? OWL_EHEADER : OWL_EREQUEST,
+           "the header %s is there more than once, with different values; send it once",
+           owl_mcp__show(in->header_twice).z);
+}
+
 void owl_mcp_classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
+    struct owl_mcp_input legacy = *in;
+    legacy.meta_version = (owl_str){NULL, 0}; /* means nothing to a server of that era */
+    if (!is_modern(in))
+        in = &legacy;
     *ret = (struct owl_mcp_class){0};
-    if (in->http)
+    if (in->header_twice.p)
+        refuse_twice(in, ret);
+    else if (in->http)
         classify_http(in, ret);
     else
         classify_stdio(in, ret);

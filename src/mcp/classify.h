@@ -13,10 +13,11 @@ enum owl_session_state {
 
 struct owl_mcp_input {
     bool http;      /* otherwise stdio */
-    owl_str method; /* absent for responses */
+    owl_str method; /* absent for responses and batches, and for GET and DELETE */
     bool notification;
     owl_str meta_version;   /* _meta protocolVersion, or absent */
     owl_str header_version; /* MCP-Protocol-Version, or absent (always on stdio) */
+    owl_str header_twice;   /* a header that says two things, or absent */
     enum owl_session_state session;
     enum owl_rev session_rev; /* if known */
     unsigned revs;            /* the revisions that this server serves */
@@ -31,7 +32,8 @@ struct owl_mcp_class {
 };
 
 /* Rows 1–10 for HTTP, the three cases for stdio. A server that serves only one era refuses the
- * other and names its versions. Responses and notifications of a known legacy session are
+ * other and names its versions; if that is the legacy one, in none of the modern errors, from which
+ * a client would conclude that it must not initialize. Responses and notifications of a known legacy session are
  * legacy; a notification is modern also if only one of header and `_meta` says so, and on stdio
  * before initialize. Modern checks of required `_meta` members beyond the version are
  * owl_mcp_modern_check()'s. */

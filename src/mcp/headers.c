@@ -106,9 +106,15 @@ static int check_name(struct owl_arena *a, const struct owl_mcp_mirror *m, owl_e
 int owl_mcp_headers_check(struct owl_arena *a, const struct owl_mcp_mirror *m, owl_error *reterr)
 {
     int rc = check_method(m, reterr);
-    if (rc != 0 || !m->name_key || !owl_span_is_string(m->name))
+    if (rc != 0 || !m->name_key)
         return rc;
-    return check_name(a, m, reterr);
+    if (owl_span_is_string(m->name))
+        return check_name(a, m, reterr);
+    if (m->header_name.p)
+        return owl_fail(reterr, OWL_EHEADER,
+                        "the Mcp-Name header says '%s', params.%s is no string",
+                        owl_mcp__show(m->header_name).z, m->name_key);
+    return 0;
 }
 
 /* ---- Host and Origin ------------------------------------------------------------------------- */

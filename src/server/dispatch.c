@@ -10,7 +10,8 @@
 #include "mcp/headers.h"
 #include "server/server.h"
 
-enum { MAX_VERSION = 64 }; /* bytes of a version that a refusal repeats */
+enum { MAX_VERSION = 256 }; /* bytes of a version that a refusal repeats */
+#define BATCHES (OWL_REV_BIT(OWL_REV_2025_03_26 + 1) - 1) /* revisions that have them */
 
 /* What is known of a message while it is being admitted. */
 struct entry {
@@ -39,6 +40,17 @@ static void entry_init(struct entry *e, struct owl_inbound *in)
 
 /* ---- refusals ---- */
 
+/* At most so much of it as a refusal repeats, in whole characters. */
+static owl_str cut(owl_str s)
+{
+    if (s.n <= MAX_VERSION)
+        return s;
+    s.n = MAX_VERSION;
+    while (s.n > 0 && (s.p[s.n] & 0xc0) == 0x80)
+        s.n--;
+    return s;
+}
+
 static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *status)
 {
     struct owl_server *s = e->in->front->server;
@@ -47,10 +59,8 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
     if (e->err.code == OWL_EVERSION) {
         owl_buf_putz(&data, "{\"supported\":");
         owl_revs_write(&data, s->revs);
-        if (e->version.n <= MAX_VERSION) {
-            owl_buf_putz(&data, ",\"requested\":");
-            owl_json_quote(&data, e->version);
-        }
+        owl_buf_putz(&data, ",\"requested\":");
+        owl_json_quote(&data, cut(e->version));
         owl_buf_putc(&data, '}');
     }
     owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code, owl_str_of(e->err.message),
@@ -74,6 +84,18 @@ static enum owl_dispatched refuse_text(struct owl_inbound *in, const owl_error *
 
 /* ---- one message ---- */
 
+/* The version that the client wants, for a refusal. */
+static owl_str version_asked(struct entry *e)
+{
+    owl_str asked = owl_rpc_param(&e->msg, OWL_STR("protocolVersion")), text;
+    if (e->meta.protocol_version.p)
+        return e->meta.protocol_version;
+    if (owl_str_is(e->msg.method, "initialize") && owl_span_is_string(asked) &&
+        owl_json_decode(e->in->arena, asked, &text) == 0)
+        return text;
+    return e->in->version;
+}
+
 static int classify(struct entry *e)
 {
     struct owl_inbound *in = e->in;
@@ -84,6 +106,7 @@ static int classify(struct entry *e)
         .notification = e->msg.kind == OWL_RPC_NOTIFICATION,
         .meta_version = e->meta.protocol_version,
         .header_version = in->version,
+        .header_twice = in->twice,
         .session = in->session_state,
         .session_rev = in->session ? owl_session_rev(in->session) : 0,
         .revs = s->revs,
@@ -92,7 +115,7 @@ static int classify(struct entry *e)
     if (!e->class.error)
         return 0;
     e->status = e->class.http_status;
-    e->version = e->meta.protocol_version.p ? e->meta.protocol_version : in->version;
+    e->version = version_asked(e);
     return owl_fail(&e->err, e->class.error, "%s", e->class.why);
 }
 
@@ -112,9 +135,8 @@ static int check_modern(struct entry *e)
         mirror.name = owl_rpc_param(&e->msg, owl_str_of(name_key));
     if (rc == 0 && in->front->http)
         rc = owl_mcp_headers_check(in->arena, &mirror, &e->err);
-    if (rc == 0 && e->meta.log_level.p &&
-        (!owl_span_is_string(e->meta.log_level) ||
-         owl_level_parse((owl_str){e->meta.log_level.p + 1, e->meta.log_level.n - 2}) < 0))
+    bool known = e->method && (e->method->eras & OWL_IN_MODERN); /* otherwise that is the error */
+    if (rc == 0 && known && e->meta.log_level.p && owl_level_parse(e->meta.log_level) < 0)
         rc = owl_fail(&e->err, OWL_EPARAMS,
                       "_meta logLevel must be one of debug, info, notice, warning, error, "
                       "critical, alert, emergency");
@@ -142,7 +164,7 @@ static void cancel(struct entry *e)
     struct owl_inbound *in = e->in;
     struct owl_host *h = &in->front->server->host;
     owl_str id = owl_rpc_param(&e->msg, OWL_STR("requestId"));
-    if (!in->scope || !id.p || id.n > OWL_RPC_ID_BYTES)
+    if (!in->scope || !id.p || id.n > OWL_RPC_ID_BYTES || owl_rpc_id_plain(in->arena, id, &id) != 0)
         return;
     for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++) {
         struct owl_reactor *r = owl_runtime_at(h->runtime, i);
@@ -177,12 +199,8 @@ static int take_response(struct entry *e)
     struct owl_inbound *in = e->in;
     owl_str id = e->msg.id;
     e->msg.id = (owl_str){NULL, 0}; /* it is an id of ours: a refusal must not name it */
-    e->status = in->session_state == OWL_SESSION_UNKNOWN ? 404 : 400;
-    if (in->session_state == OWL_SESSION_UNKNOWN)
-        return owl_fail(&e->err, OWL_ENOTFOUND, "session not found: initialize again");
-    if (!in->session && in->front->http)
-        return owl_fail(&e->err, OWL_EREQUEST,
-                        "a response, but nothing was asked: responses belong to a session");
+    if (in->front->http && classify(e) != 0)
+        return -e->err.code;
     e->msg.id = id;
     if (!owl_ask_answer(&in->front->server->host, in->session, &e->msg))
         OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch",
@@ -264,6 +282,8 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
     if (in->in_batch && e->class.era == OWL_ERA_MODERN)
         return owl_fail(&e->err, OWL_EREQUEST, "%s has no batches: send one message at a time",
                         owl_rev_name(e->class.rev));
+    if (owl_span_is_array(e->msg.params)) /* JSON-RPC has those, MCP has not */
+        return owl_fail(&e->err, OWL_EPARAMS, "\"params\" must be an object, not an array");
     e->method = owl_map_get(&s->methods, e->msg.method);
     if (e->class.era == OWL_ERA_MODERN && (rc = check_modern(e)) != 0)
         return rc;
@@ -415,18 +435,30 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
     return OWL_DISPATCH_CALL;
 }
 
-static int check_batch(const struct owl_inbound *in, owl_str array, owl_error *reterr)
+/* Over HTTP only a session has them; elsewhere they may come before one. */
+static bool allows_batches(const struct owl_inbound *in)
 {
-    if (!in->allow_batch)
+    if (in->session)
+        return OWL_REV_BIT(owl_session_rev(in->session)) & BATCHES;
+    return !in->front->http && (in->front->server->revs & BATCHES);
+}
+
+static int check_batch(struct entry *e, owl_str array)
+{
+    const struct owl_inbound *in = e->in;
+    if (in->front->http && (in->session_state != OWL_SESSION_NONE || in->version.p) &&
+        classify(e) != 0)
+        return -e->err.code;
+    if (!allows_batches(in))
         return owl_fail(
-            reterr, OWL_EREQUEST,
+            &e->err, OWL_EREQUEST,
             "batches are not part of this protocol revision: send one message at a time");
     size_t n = count_members(array), most = in->front->server->limits.batch;
     if (n > 0 && n <= most)
         return 0;
     if (n == 0)
-        return owl_fail(reterr, OWL_EREQUEST, "an empty batch");
-    return owl_fail(reterr, OWL_EREQUEST, "a batch of more than %zu messages", most);
+        return owl_fail(&e->err, OWL_EREQUEST, "an empty batch");
+    return owl_fail(&e->err, OWL_EREQUEST, "a batch of more than %zu messages", most);
 }
 
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
@@ -439,7 +471,9 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
         return refuse_text(in, &err, out, status);
     if (!owl_span_is_array(owl_span_begin(in->text)))
         return dispatch_one(in, in->text, &tape, ret_call, out, status);
-    if (check_batch(in, in->text, &err) != 0)
-        return refuse_text(in, &err, out, status);
+    struct entry e;
+    entry_init(&e, in);
+    if (check_batch(&e, in->text) != 0)
+        return refuse(&e, out, status);
     return dispatch_batch(in, in->text, out, status);
 }

@@ -160,14 +160,18 @@ static owl_str exchange_param(struct owl_front *f, owl_str name)
     static const owl_str prefix = {"mcp-param-", 10};
     struct exchange *x = OWL_CONTAINER(f, struct exchange, front);
     const struct owl_http_view *v = owl_http_view(x->req);
+    owl_str value = {NULL, 0};
     for (size_t i = 0; i < v->n_headers; i++) {
         owl_str head = v->headers[i].name;
         if (head.n != prefix.n + name.n || !owl_str_ieq((owl_str){head.p, prefix.n}, prefix))
             continue;
-        if (owl_str_ieq((owl_str){head.p + prefix.n, name.n}, name))
-            return v->headers[i].value;
+        if (!owl_str_ieq((owl_str){head.p + prefix.n, name.n}, name))
+            continue;
+        if (value.p && !owl_str_eq(value, v->headers[i].value))
+            return OWL_STR("(two values)");
+        value = v->headers[i].value;
     }
-    return (owl_str){NULL, 0};
+    return value;
 }
 
 /* ---- as a request that waits ---- */
@@ -199,7 +203,7 @@ static void exchange_waiting(struct owl_hook *h)
 
 void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
 {
-    struct owl_accepted accept = owl_front__accept(h->accept);
+    struct owl_accepted accept = h->accept;
     if (!owl_front__is_json(h->type)) {
         owl_front__reply_error(s, req, 415, "Content-Type must be application/json");
         return;
@@ -211,6 +215,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     }
     struct owl_inbound in = {.text = owl_http_view(req)->body,
                              .version = h->version,
+                             .twice = h->twice,
                              .method = h->method,
                              .name = h->name};
     in.arena = owl_http_take_arena(req);
@@ -236,7 +241,6 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     bool resumable = in.session && owl_session_rev(in.session) >= OWL_REV_2025_03_26;
     x->only_stream = !accept.json || (accept.stream_first && accept.stream && resumable);
     in.scope = in.session ? owl_session_serial(in.session) : 0;
-    in.allow_batch = in.session && owl_session_rev(in.session) <= OWL_REV_2025_03_26;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;
     int status = 400;
     /* If a call took the arena, it may be over when this returns, and the exchange with it. */

@@ -15,16 +15,18 @@ struct owl_hook {
 
 /* ---- http.c: the headers that matter, small answers ---- */
 
-struct owl_heads {
-    owl_str host, origin, accept, type, session, version, method, name, last_event_id;
+struct owl_accepted {
+    bool json, stream; /* without any Accept: both */
+    bool stream_first; /* it names the stream before the other */
+    bool named;        /* there is an Accept */
 };
 
-struct owl_accepted {
-    bool json, stream;
-    bool stream_first; /* it names the stream before the other */
+struct owl_heads {
+    owl_str host, origin, type, session, version, method, name, last_event_id;
+    struct owl_accepted accept;
+    owl_str twice; /* the name of one that is there with two values, or absent */
 };
-/* No Accept at all accepts everything. */
-struct owl_accepted owl_front__accept(owl_str accept);
+
 /* Whether a Content-Type is application/json. */
 bool owl_front__is_json(owl_str type);
 
@@ -40,7 +42,7 @@ void owl_front__find_session(struct owl_server *s, const struct owl_http_req *re
                              struct owl_inbound *in);
 /* The session that GET and DELETE are about, counted; or NULL, and an error was replied. */
 struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
-                                               owl_str id);
+                                               const struct owl_heads *h);
 
 /* ---- exchange.c ---- */
 

@@ -12,16 +12,11 @@
 /* Where the value of a header goes, or NULL. Lengths tell nearly all of them apart. */
 static owl_str *slot(struct owl_heads *h, owl_str name)
 {
-    static const owl_str origin = {"origin", 6};
     owl_str wanted;
     owl_str *at;
     switch (name.n) {
     case 4: wanted = OWL_STR("host"), at = &h->host; break;
-    case 6:
-        if (owl_str_ieq(name, origin))
-            return &h->origin;
-        wanted = OWL_STR("accept"), at = &h->accept;
-        break;
+    case 6: wanted = OWL_STR("origin"), at = &h->origin; break;
     case 8: wanted = OWL_STR("mcp-name"), at = &h->name; break;
     case 10: wanted = OWL_STR("mcp-method"), at = &h->method; break;
     case 12: wanted = OWL_STR("content-type"), at = &h->type; break;
@@ -33,15 +28,86 @@ static owl_str *slot(struct owl_heads *h, owl_str name)
     return owl_str_ieq(name, wanted) ? at : NULL;
 }
 
-/* Of a header that is repeated the first counts. */
+/* How well a media range, without parameters, fits: it is the type, its group or anything; 0: not. */
+static int closeness(owl_str range, owl_str type)
+{
+    size_t group = (size_t)((const char *)memchr(type.p, '/', type.n) - type.p) + 1;
+    if (owl_str_ieq(range, type))
+        return 3;
+    if (range.n == group + 1 && range.p[group] == '*')
+        return owl_str_ieq((owl_str){range.p, group}, (owl_str){type.p, group}) ? 2 : 0;
+    return owl_str_is(range, "*/*") ? 1 : 0;
+}
+
+/* Whether parameters of a media range have the weight 0: it is not wanted. */
+static bool is_refused(owl_str parameters)
+{
+    for (owl_str part; owl_str_split(&parameters, ';', &part);) {
+        part = owl_str_trim(part);
+        if (part.n < 3 || (part.p[0] != 'q' && part.p[0] != 'Q') || part.p[1] != '=')
+            continue;
+        size_t n = 2;
+        while (n < part.n && (part.p[n] == '0' || part.p[n] == '.'))
+            n++;
+        return n == part.n;
+    }
+    return false;
+}
+
+/* The range that fits a type best decides about it. */
+struct wish {
+    int closeness;
+    bool wanted;
+};
+
+static void consider(struct wish *w, owl_str range, bool wanted, owl_str type)
+{
+    int n = closeness(range, type);
+    if (n > w->closeness)
+        *w = (struct wish){n, wanted};
+}
+
+/* All lines of the header are one list. */
+static struct owl_accepted read_accept(const struct owl_http_view *v)
+{
+    struct wish json = {0}, stream = {0};
+    struct owl_accepted a = {.named = true};
+    for (size_t i = 0; i < v->n_headers; i++) {
+        owl_str list = v->headers[i].value, part, range;
+        if (!owl_str_ieq(v->headers[i].name, OWL_STR("accept")))
+            continue;
+        while (owl_str_split(&list, ',', &part)) {
+            OWL_IGNORE(owl_str_split(&part, ';', &range)); /* even an empty text has one part */
+            bool wanted = !is_refused(part);
+            consider(&json, owl_str_trim(range), wanted, OWL_STR("application/json"));
+            consider(&stream, owl_str_trim(range), wanted, OWL_STR("text/event-stream"));
+            a.stream_first = a.stream_first || (stream.wanted && !json.wanted);
+        }
+    }
+    a.json = json.wanted;
+    a.stream = stream.wanted;
+    return a;
+}
+
 static void read_heads(const struct owl_http_view *v, struct owl_heads *ret)
 {
+    size_t accepts = 0, usual = 0;
     memset(ret, 0, sizeof *ret);
     for (size_t i = 0; i < v->n_headers; i++) {
-        owl_str *at = slot(ret, v->headers[i].name);
-        if (at && !at->p)
-            *at = v->headers[i].value;
+        owl_str name = v->headers[i].name, value = v->headers[i].value;
+        owl_str *at = slot(ret, name);
+        if (at && at->p && !owl_str_eq(*at, value))
+            ret->twice = name;
+        else if (at)
+            *at = value;
+        else if (owl_str_ieq(name, OWL_STR("accept"))) {
+            accepts++;
+            usual += owl_str_is(value, "application/json, text/event-stream");
+        }
     }
+    ret->accept = accepts == usual
+                      ? (struct owl_accepted){.json = true, .stream = true, .named = accepts > 0}
+                      : read_accept(v);
 }
 
 /* ---- small answers ---- */
@@ -85,33 +151,6 @@ int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str m
 
 /* ---- what a request wants ---- */
 
-/* Whether a media range, without parameters, covers @p type: it, its group or anything. */
-static bool covers(owl_str range, owl_str type)
-{
-    size_t group = (size_t)((const char *)memchr(type.p, '/', type.n) - type.p) + 1;
-    if (range.n == group + 1 && range.p[group] == '*')
-        return owl_str_ieq((owl_str){range.p, group}, (owl_str){type.p, group});
-    return owl_str_ieq(range, type) || owl_str_is(range, "*/*");
-}
-
-struct owl_accepted owl_front__accept(owl_str accept)
-{
-    struct owl_accepted a = {.json = false};
-    owl_str part, range;
-    /* What nearly everybody sends, or nothing. */
-    if (!accept.p || owl_str_is(accept, "application/json, text/event-stream"))
-        return (struct owl_accepted){.json = true, .stream = true};
-    while (owl_str_split(&accept, ',', &part)) {
-        if (!owl_str_split(&part, ';', &range))
-            continue;
-        range = owl_str_trim(range);
-        a.json = a.json || covers(range, OWL_STR("application/json"));
-        a.stream = a.stream || covers(range, OWL_STR("text/event-stream"));
-        a.stream_first = a.stream_first || (a.stream && !a.json);
-    }
-    return a;
-}
-
 bool owl_front__is_json(owl_str type)
 {
     owl_str part;
@@ -133,23 +172,37 @@ void owl_front__find_session(struct owl_server *s, const struct owl_http_req *re
 }
 
 struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
-                                               owl_str id)
+                                               const struct owl_heads *h)
 {
     struct owl_inbound in = {.session = NULL};
-    owl_front__find_session(s, req, id, &in);
-    if (in.session_state == OWL_SESSION_NONE)
+    owl_front__find_session(s, req, h->session, &in);
+    if (in.session_state == OWL_SESSION_NONE) {
         owl_front__reply_error(s, req, 400,
                                "Mcp-Session-Id is missing: GET and DELETE belong to a session");
-    else if (in.session_state == OWL_SESSION_UNKNOWN)
-        owl_front__reply_error(s, req, 404, "session not found: initialize again");
-    return in.session;
+        return NULL;
+    }
+    struct owl_mcp_input input = {
+        .http = true,
+        .header_version = h->version,
+        .header_twice = h->twice,
+        .session = in.session_state,
+        .session_rev = in.session ? owl_session_rev(in.session) : 0,
+        .revs = s->revs,
+    };
+    struct owl_mcp_class class;
+    owl_mcp_classify(&input, &class);
+    if (!class.error)
+        return in.session;
+    owl_front__reply_error(s, req, class.http_status, class.why);
+    owl_session_aunref(in.session);
+    return NULL;
 }
 
 /* ---- DELETE: the end of a legacy session ---- */
 
 static void on_delete(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
 {
-    struct owl_session *session = owl_front__require_session(s, req, h->session);
+    struct owl_session *session = owl_front__require_session(s, req, h);
     if (!session)
         return;
     OWL_IGNORE(owl_sessions_end(s->sessions, owl_session_id(session))); /* ended twice is ended */
@@ -164,7 +217,7 @@ static void on_delete(struct owl_server *s, struct owl_http_req *req, const stru
 
 static void on_sse_get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
 {
-    if (owl_front__accept(h->accept).stream)
+    if (h->accept.stream)
         owl_sse_open(s, req);
     else
         owl_front__reply_error(s, req, 406,

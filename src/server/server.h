@@ -39,10 +39,11 @@ struct owl_inbound {
         *arena; /* holds text; NULL afterwards if a call took it, otherwise still the caller's */
     owl_str text;
     owl_str version, method, name; /* HTTP headers, or absent */
+    owl_str twice;                 /* a header that says two things, or absent */
     struct owl_session *session;   /* borrowed; NULL if none or unknown */
     enum owl_session_state session_state;
     uint64_t scope; /* within which ids of legacy requests (stdio: of all) name calls; 0: nowhere */
-    bool allow_batch, in_batch;
+    bool in_batch;
     bool busy; /* as many requests of this peer are being answered as may be */
 };
 

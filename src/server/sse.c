@@ -274,8 +274,6 @@ static void peer_take(struct peer *p, struct letter *l)
                              .session = p->session,
                              .session_state = p->session ? OWL_SESSION_KNOWN : OWL_SESSION_NONE,
                              .scope = p->scope,
-                             .allow_batch = !p->session ||
-                                            owl_session_rev(p->session) <= OWL_REV_2025_03_26,
                              .busy = p->busy >= MAX_BUSY};
     int status;
     p->busy += 2; /* the answer, and this function */

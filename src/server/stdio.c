@@ -78,9 +78,7 @@ static void on_line(void *user, owl_str line)
     struct owl_inbound in = {.front = &p->front,
                              .session = p->session,
                              .session_state = p->session ? OWL_SESSION_KNOWN : OWL_SESSION_NONE,
-                             .scope = (uint64_t)SCOPE, /* one client: its ids name its calls */
-                             .allow_batch = !p->session ||
-                                            owl_session_rev(p->session) <= OWL_REV_2025_03_26};
+                             .scope = (uint64_t)SCOPE}; /* one client: its ids name its calls */
     if (owl_str_trim(line).n == 0)
         return; /* white space between messages harms nobody */
     in.arena = owl_arena_new(0);

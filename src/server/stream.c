@@ -261,12 +261,12 @@ static void resume(struct owl_server *s, struct owl_http_req *req, struct owl_se
 
 void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
 {
-    if (!h->accept.p || !owl_front__accept(h->accept).stream) {
+    if (!h->accept.named || !h->accept.stream) {
         owl_front__reply_error(s, req, 406,
                                "GET opens an event stream: Accept must be text/event-stream");
         return;
     }
-    struct owl_session *session = owl_front__require_session(s, req, h->session);
+    struct owl_session *session = owl_front__require_session(s, req, h);
     if (!session)
         return;
     if (h->last_event_id.n && owl_session_rev(session) >= OWL_REV_2025_03_26)

@@ -37,12 +37,26 @@ static void forget(struct owl_sub *sub)
     atomic_fetch_sub(&sub->server->listens, 1);
 }
 
+/* Where streams of answers do not end one by one, the result is followed by what the specification
+ * wants to see there. */
 static void sub_end(struct owl_sub *sub)
 {
     struct owl_call *c = sub->call;
+    struct owl_sink *sink = c->sink; /* that of HTTP goes with the call, others stay */
+    bool http = sink && OWL_CONTAINER(sink, struct owl_front, sink)->http;
+    struct owl_buf b;
     forget(sub);
+    owl_buf_init(&b, 4096);
+    owl_rpc_begin_notification(&b, OWL_STR("notifications/cancelled"));
+    owl_buf_putz(&b, "{\"requestId\":");
+    owl_buf_puts(&b, c->msg.id);
+    owl_buf_putz(&b, ",\"reason\":\"the server is stopping\"}");
+    owl_rpc_end(&b);
     put_id(&c->result.meta, c);
-    OWL_IGNORE(owl_call_complete(c)); /* it was being cancelled: fine */
+    bool ended = owl_call_complete(c); /* otherwise it was being cancelled */
+    if (ended && sink && !http && b.rc == 0)
+        OWL_IGNORE(sink->ops->send(sink, NULL, owl_buf_str(&b))); /* nobody listens: fine */
+    owl_buf_done(&b);
 }
 
 static void on_cancel(struct owl_call *c, void *data)
@@ -88,9 +102,15 @@ static bool read_filter(struct owl_call *c, struct owl_sub *sub)
 {
     owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
     unsigned caps = owl_snapshot_caps(owl_call_registry(c));
-    for (size_t i = 0; i < OWL_COUNT(keys); i++)
-        if ((caps & keys[i].capability) && owl_str_is(owl_span_get(filter, keys[i].key), "true"))
+    for (size_t i = 0; i < OWL_COUNT(keys); i++) {
+        owl_str wanted = owl_span_get(filter, keys[i].key);
+        if (wanted.p && !owl_str_is(wanted, "true") && !owl_str_is(wanted, "false")) {
+            owl_call_set_failure(c, OWL_EPARAMS, "%s must be true or false", keys[i].key);
+            return false;
+        }
+        if ((caps & keys[i].capability) && owl_str_is(wanted, "true"))
             sub->changes |= keys[i].bit;
+    }
     if ((caps & OWL_CAP_RESOURCES) &&
         !read_strings(c, "resourceSubscriptions", &sub->uris, &sub->n_uris))
         return false;

@@ -322,7 +322,9 @@ class Session:
         with Connection(self.port) as connection:
             fields = dict(self.headers(), **(headers or {}))
             connection.send(encode("POST", "/mcp", fields, message, self.port))
-            request_id = message.get("id") if isinstance(message, dict) else None
+            # the id of a response is one of the server's: a refusal does not name it
+            asked = isinstance(message, dict) and "method" in message
+            request_id = message.get("id") if asked else None
             return read_reply(connection, request_id)
 
     def message(self, method, params=None, request_id=None):

@@ -41,6 +41,28 @@ def only_names_of_this_machine_are_answered():
         check(400 <= status < 500, f"Host {host!r} is answered with {status}")
 
 
+@test("mcp:T2")
+def every_line_of_accept_counts():
+    params = {"name": "test_tool_with_progress", "arguments": {}}
+    for accept in ({"Accept": "application/json", "accept": "text/event-stream"},
+                   {"Accept": "text/event-stream", "accept": "application/json"},
+                   {"Accept": "text/*;q=0.5, application/*"}, {"Accept": "*/*"},
+                   {"Accept": "text/html, application/json;q=0.1,text/event-stream ;q=0.001"}):
+        reply = modern("tools/call", params, meta={"progressToken": "p"}, headers=accept)
+        equal(len(reply.notifications), 3, show(accept))
+    for accept in ({"Accept": "application/json"},
+                   {"Accept": "text/event-stream;q=0, application/json"},
+                   {"Accept": "text/event-stream; Q=0.000, */*"},
+                   {"Accept": "text/*;q=0., */*"}):
+        reply = modern("tools/call", params, meta={"progressToken": "p"}, headers=accept)
+        equal(reply.headers["content-type"], "application/json", show(accept))
+    for accept in ("application/json;q=0, text/event-stream", "text/event-stream", "text/*"):
+        reply = modern("tools/call", params, headers={"Accept": accept})
+        equal(reply.headers["content-type"], "text/event-stream", accept)
+    for accept in ("*/*;q=0", "text/html", "application/json;q=0"):
+        equal(post({"Accept": accept}).status, 406, accept)
+
+
 @test("mcp:T3")
 def only_origins_of_this_machine_are_answered():
     for origin in ("http://localhost", "http://localhost:3000", "https://127.0.0.1:1",

@@ -87,6 +87,10 @@ def a_deleted_session_is_gone():
     equal(s.request("tools/list").status, 404)
     equal(s.notify("notifications/initialized").status, 404)
     equal(s.delete().status, 404, "the second DELETE")
+    old = session(version="2025-03-26")
+    old.delete()
+    equal(old.post([old.message("ping")]).status, 404, "a batch")
+    equal(old.post({"jsonrpc": "2.0", "id": "owl-0-1", "result": {}}).status, 404, "a response")
 
 
 @test()
@@ -113,6 +117,38 @@ def a_wrong_version_header_is_refused():
     equal(reply.error["code"], -32022)
     equal(s.request("tools/list", headers={"MCP-Protocol-Version": None}).status, 200,
           "without the header the session says the version")
+
+
+@test("mcp:L5 mcp:T7")
+def a_wrong_version_header_is_refused_whatever_is_sent():
+    s = session(version="2025-03-26")
+    ping, done = s.message("ping"), {"jsonrpc": "2.0", "method": "notifications/x"}
+    for version, code in (("1999-01-01", -32022), (MODERN, -32600)):
+        headers = {"MCP-Protocol-Version": version}
+        for message in ([ping], [done], {"jsonrpc": "2.0", "id": "owl-0-1", "result": {}}):
+            reply = s.post(message, headers)
+            equal((reply.status, reply.error["code"], reply.response["id"]), (400, code, None),
+                  f"{version}: {show(message)}")
+        for method in ("GET", "DELETE"):
+            with Connection() as c:
+                reply = c.request(method, headers=dict(
+                    headers, **{"Mcp-Session-Id": s.id, "Accept": "text/event-stream"}))
+                equal(reply.status, 400, f"{method} with {version}")
+    equal(s.request("ping").result, {}, "the session is still there")
+
+
+@test("mcp:L5")
+def a_header_that_says_two_things_is_refused():
+    s = session()
+    for headers in ({"mcp-session-id": "other"}, {"mcp-protocol-version": "2025-06-18"}):
+        reply = s.request("ping", headers=headers)
+        equal((reply.status, reply.error["code"]), (400, -32600), show(headers))
+        contains(reply.error["message"], next(iter(headers)))
+    equal(s.request("ping", headers={"mcp-session-id": s.id}).result, {}, "the same twice")
+    with Connection() as c:
+        reply = c.request("DELETE", headers={"Mcp-Session-Id": s.id, "mcp-session-id": "other"})
+        equal(reply.status, 400, "DELETE")
+    equal(s.request("ping").result, {}, "the session is still there")
 
 
 @test("mcp:B2 mcp:B9 mcp:T4")
@@ -175,6 +211,9 @@ def get_is_checked_like_any_request():
         status = c.request("GET", headers={"Accept": "application/json",
                                            "Mcp-Session-Id": s.id}).status
         check(status in (400, 405, 406), f"no event stream accepted: {status}")
+        status = c.request("GET", headers={"Accept": "*/*, text/event-stream;q=0",
+                                           "Mcp-Session-Id": s.id}).status
+        equal(status, 406, "the event stream is the one type that is not accepted")
 
 
 @test("mcp:T10")

@@ -68,6 +68,11 @@ def an_unknown_version_is_refused_with_those_that_are_served():
                    headers={"MCP-Protocol-Version": version})
     equal((reply.status, reply.error["code"]), (400, -32022))
     equal(reply.error["data"]["requested"], version)
+    for long in ("v" * 4000, "\u00fc" * 1999, "v" + "\U0001f989" * 999):
+        reply = modern("server/discover", meta={META + "protocolVersion": long},
+                       headers={"MCP-Protocol-Version": long})
+        requested = reply.error["data"]["requested"]
+        check(len(requested) > 50 and long.startswith(requested), f"requested {requested!r}")
     served = modern("server/discover").result["supportedVersions"]
     supported = reply.error["data"]["supported"]
     check(supported and set(supported) <= set(served), f"supported {supported}, served {served}")
@@ -107,7 +112,12 @@ def headers_must_say_what_the_body_says():
             ("another uri", "resources/read", {"uri": "test://static-text"},
              {"Mcp-Name": "test://static-binary"}),
             ("no uri", "resources/read", {"uri": "test://static-text"}, {"Mcp-Name": None}),
-            ("bad base64", "tools/call", name, {"Mcp-Name": "=?base64?dGVzdA?="})):
+            ("bad base64", "tools/call", name, {"Mcp-Name": "=?base64?dGVzdA?="}),
+            ("two versions", "server/discover", {}, {"mcp-protocol-version": LEGACY}),
+            ("two methods", "tools/list", {}, {"mcp-method": "prompts/list"}),
+            ("two names", "tools/call", name, {"mcp-name": "echo"}),
+            ("a name that the body lacks", "tools/call", {}, {"Mcp-Name": "echo"}),
+            ("a name that is none", "tools/call", {"name": 5}, {"Mcp-Name": "5"})):
         reply = modern(method, params, headers=headers)
         equal((reply.status, reply.error["code"]), (400, -32020), what)
     reply = modern("server/discover", meta={META + "protocolVersion": "v999.0.0"})
@@ -122,6 +132,7 @@ def headers_are_read_as_http_reads_them():
             ("lower case", {"Mcp-Method": None, "mcp-method": "tools/call"}),
             ("upper case", {"Mcp-Method": None, "MCP-METHOD": "tools/call"}),
             ("base64", {"Mcp-Name": "=?base64?dGVzdF9zaW1wbGVfdGV4dA==?="}),
+            ("the same twice", {"mcp-name": "test_simple_text"}),
             ("stray session", {"Mcp-Session-Id": "0-1", "Last-Event-ID": "7"})):
         reply = modern("tools/call", name, headers=headers)
         equal(reply.status, 200, what)
@@ -162,7 +173,13 @@ def argument_headers_mirror_their_arguments():
         equal((reply.status, reply.error["code"]), (400, -32020), f"{value!r} as {header!r}")
     contains(region("Hello", None).error["message"], "Mcp-Param-Region")
     equal(region(None, "Hello").status, 400, "a header without its argument")
-    equal(region(7, "Hello").status, 200, "an argument of another type is for the tool")
+    for value, header in ((7, "Hello"), (7, None), (True, "yes")):
+        equal(region(value, header).error["code"], -32020, f"{value!r} as {header!r}")
+    for value, header in ((7, "7"), ([], None), ({"a": 1}, None)):
+        check(region(value, header).result["isError"], f"{value!r} is for the tool to refuse")
+    reply = call("test_header_region", {"region": "a"},
+                 headers={"Mcp-Param-Region": "a", "mcp-param-region": "b"})
+    equal((reply.status, reply.error["code"]), (400, -32020), "two values")
 
 
 @test("mcp:T6")
@@ -248,6 +265,8 @@ def the_order_of_checks_is_fixed():
     equal(modern("unknown/method", meta={META + "clientCapabilities": None}).error["code"], -32602)
     equal(modern("unknown/method", meta={META + "protocolVersion": "v9"},
                  headers={"MCP-Protocol-Version": "v9"}).error["code"], -32022)
+    for method in ("unknown/method", "ping"):
+        equal(modern(method, meta={META + "logLevel": "loud"}).error["code"], -32601)
     with Connection() as c:
         headers, message = modern_request("unknown/method")
         c.send(encode("POST", "/mcp", dict(headers, Origin="http://evil.example.com"), message))
@@ -262,13 +281,14 @@ def only_the_revisions_that_were_chosen_are_served():
             c.send(encode("POST", "/mcp", JSON_HEADERS, {
                 "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params()}))
             reply = read_reply(c, 1)
-            check(reply.status >= 400 and "error" in reply.response, "initialize was served")
-            contains(json.dumps(reply.response), MODERN)
+            equal((reply.status, reply.error["code"]), (400, -32022), "initialize was served")
+            equal(reply.error["data"], {"supported": [MODERN], "requested": LEGACY})
     with Server("--revisions", LEGACY) as s:
         equal(Session(port=s.port).version, LEGACY)
-        reply = modern("tools/list", port=s.port)
-        equal((reply.status, reply.error["code"]), (400, -32022))
-        equal(reply.error["data"]["supported"], [LEGACY])
+        reply = modern("server/discover", port=s.port)
+        equal((reply.status, reply.error["code"]), (400, -32600),
+              "an error that is not one of the modern ones makes the client initialize")
+        contains(reply.error["message"], LEGACY)
 
 
 main()

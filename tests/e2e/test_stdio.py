@@ -149,6 +149,35 @@ def batches_are_accepted_before_a_newer_version_is_agreed():
         s.send([dict(ping, id=1)])
         message = s.read()
         equal((message["error"]["code"], message["id"]), (-32600, None), "after the negotiation")
+    for revisions in ("2025-06-18,2025-11-25", MODERN):
+        with Stdio("--stdio", "--revisions", revisions) as s:
+            s.send([dict(ping, id=1)])
+            message = s.read()
+            equal((message["error"]["code"], message["id"]), (-32600, None), revisions)
+
+
+@test("mcp:B3")
+def a_malformed_response_is_no_answer_to_a_request_of_that_id():
+    with Stdio() as s:
+        _, sleep = modern_request("tools/call", {"name": "test_sleep", "arguments": {"ms": 300}},
+                                  request_id=2)
+        s.send(sleep)
+        for wrong in ({"error": "x"}, {"result": {}, "error": {"code": 1, "message": "x"}}):
+            s.send(dict(wrong, jsonrpc="2.0", id=2))
+            message = s.read()
+            equal((message["error"]["code"], message["id"]), (-32600, None), show(wrong))
+        message = s.read()
+        check(message["id"] == 2 and "result" in message, f"the answer: {show(message)}")
+
+
+@test("mcp:B1")
+def params_are_an_object():
+    with Stdio() as s:
+        s.initialize()
+        for params, code in ((["x"], -32602), ([], -32602), (5, -32600), (None, -32600)):
+            s.send({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": params})
+            message = s.read()
+            equal((message["error"]["code"], message["id"]), (code, 1), show(params))
 
 
 @test("OR-2.4 OD-3.1.1.1 mcp:T1")
@@ -308,6 +337,22 @@ def calls_are_cancelled_by_notification():
             s.quiet(0.1)
 
 
+@test("mcp:B9")
+def an_id_may_be_written_in_several_ways():
+    with Stdio() as s:
+        s.initialize()
+        for written, again in ((b'"a/b"', b'"a\\/b"'), (b'"\\u0061"', b'"a"'),
+                               ('"\u00fc"'.encode(), b'"\\u00fc"')):
+            before = json.loads(s.call("test_counters").text)["cancelled"]
+            s.write(b'{"jsonrpc":"2.0","id":' + written + b',"method":"tools/call","params":'
+                    b'{"name":"test_sleep","arguments":{"ms":20000}}}\n')
+            wait_for_sleeper(s)
+            s.write(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":' +
+                    again + b'}}\n')
+            eventually(lambda: json.loads(s.call("test_counters").text) == {
+                "sleeping": 0, "cancelled": before + 1}, f"{written} is cancelled as {again}")
+
+
 @test()
 def a_legacy_client_is_told_of_changes_and_updates():
     with Stdio() as s:
@@ -363,6 +408,8 @@ def a_listener_is_told_the_end():
         s.end_input()
         last = s.read()
         equal((last["id"], last["result"]["resultType"]), ("bye", "complete"))
+        after = s.read()
+        equal((after["method"], after["params"]["requestId"]), ("notifications/cancelled", "bye"))
         s.finish(5)
 
 

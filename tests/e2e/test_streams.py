@@ -261,7 +261,10 @@ def however_many_listen_all_are_told():
 def listening_needs_its_filter():
     for params in ({}, {"notifications": None}, {"notifications": []},
                    {"notifications": {"resourceSubscriptions": "x"}},
-                   {"notifications": {"resourceSubscriptions": [7]}}):
+                   {"notifications": {"resourceSubscriptions": [7]}},
+                   {"notifications": {"toolsListChanged": "yes"}},
+                   {"notifications": {"promptsListChanged": 1}},
+                   {"notifications": {"resourcesListChanged": None}}):
         equal(modern("subscriptions/listen", params).error["code"], -32602, show(params))
 
 

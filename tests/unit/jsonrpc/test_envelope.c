@@ -169,10 +169,10 @@ static const struct refusal {
      "4"},
     {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"m\",\"error\":{}}", "\"method\" or \"error\"",
      "4"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":1,\"error\":{}}", "not both", "4"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":1,\"error\":{}}", "not both", NULL},
     {"{\"jsonrpc\":\"2.0\",\"result\":1}", "needs \"id\"", NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":1}", "\"id\" must be", NULL},
-    {"{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":\"e\"}", "\"error\" must be an object", "4"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":\"e\"}", "\"error\" must be an object", NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":[\"0123456789012345678901234567890123456789\"]}",
      "…", "4"},
 };

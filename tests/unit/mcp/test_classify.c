@@ -76,7 +76,10 @@ static const struct row http_rows[] = {
     {"3 legacy on a session", L, L, KNOWN, "tools/list", 0, OWL_EVERSION, 400, 0, M},
     {"3 legacy initialize", L, L, NONE, "initialize", 0, OWL_EVERSION, 400, 0, M},
     {"3 empty", "", "", NONE, "tools/list", 0, OWL_EVERSION, 400, 0, "''"},
-    {"3 legacy only", M, M, NONE, "tools/list", LEGACY, OWL_EVERSION, 400, 0, "supported are " L},
+    {"3 legacy only", M, M, NONE, "tools/list", LEGACY, OWL_EREQUEST, 400, 0, "supported are " L},
+    {"3 legacy only, no header", M, NULL, NONE, "tools/list", LEGACY, OWL_EREQUEST, 400, 0,
+     "initialize first"},
+    {"3 legacy only, a session", M, L, KNOWN, "tools/list", LEGACY, 0, 0, AT_L, NULL},
     {"4", NULL, NULL, NONE, "initialize", 0, 0, 0, AT_L, NULL},
     {"4 legacy header", NULL, L, NONE, "initialize", 0, 0, 0, AT_L, NULL},
     {"4 older header", NULL, "2025-06-18", NONE, "initialize", 0, 0, 0, AT_L, NULL},
@@ -89,8 +92,8 @@ static const struct row http_rows[] = {
     {"5 on a session", NULL, M, KNOWN, "tools/list", 0, OWL_EPARAMS, 400, 0, M},
     {"5 ping", NULL, M, NONE, "ping", 0, OWL_EPARAMS, 400, 0, "_meta"},
     {"5 notification needs no _meta", NULL, M, NONE, "~notifications/x", 0, 0, 0, AT_M, NULL},
-    {"5 response", NULL, M, NONE, NULL, 0, OWL_EREQUEST, 400, 0, "a response cannot be sent"},
-    {"5 legacy only", NULL, M, NONE, "tools/list", LEGACY, OWL_EVERSION, 400, 0, L},
+    {"5 response", NULL, M, NONE, NULL, 0, OWL_EREQUEST, 400, 0, "one at a time"},
+    {"5 legacy only", NULL, M, NONE, "tools/list", LEGACY, OWL_EREQUEST, 400, 0, L},
     {"6 header", NULL, L, KNOWN, "tools/list", 0, 0, 0, AT_L, NULL},
     {"6 no header", NULL, NULL, KNOWN, "tools/list", 0, 0, 0, AT_L, NULL},
     {"6 notification", NULL, L, KNOWN, "~notifications/initialized", 0, 0, 0, AT_L, NULL},
@@ -98,7 +101,7 @@ static const struct row http_rows[] = {
     {"6 legacy only", NULL, L, KNOWN, "ping", LEGACY, 0, 0, AT_L, NULL},
     {"6 older", NULL, "2025-06-18", KNOWN, "ping", 0, 0, 0, AT_L, NULL},
     {"6 the oldest", NULL, "1.0", KNOWN, "ping", 0, 0, 0, AT_L, NULL},
-    {"6 older, not served", NULL, "2025-06-18", KNOWN, "ping", LEGACY, OWL_EVERSION, 400, 0,
+    {"6 older, not served", NULL, "2025-06-18", KNOWN, "ping", LEGACY, OWL_EREQUEST, 400, 0,
      "'2025-06-18'"},
     {"7 header", NULL, L, UNKNOWN, "tools/list", 0, OWL_ENOTFOUND, 404, 0, "initialize"},
     {"7 no header", NULL, NULL, UNKNOWN, "tools/list", 0, OWL_ENOTFOUND, 404, 0, "ended"},
@@ -135,7 +138,7 @@ static const struct row stdio_rows[] = {
     {"modern unknown", "1900-01-01", NULL, NONE, "tools/list", 0, OWL_EVERSION, 0, 0,
      "'1900-01-01'"},
     {"modern shape, legacy version", L, NULL, KNOWN, "ping", 0, OWL_EVERSION, 0, 0, M},
-    {"modern at legacy only", M, NULL, NONE, "tools/list", LEGACY, OWL_EVERSION, 0, 0, L},
+    {"modern at legacy only", M, NULL, NONE, "tools/list", LEGACY, OWL_EPARAMS, 0, 0, L},
     {"initialize", NULL, NULL, NONE, "initialize", 0, 0, 0, AT_L, NULL},
     {"initialize again", NULL, NULL, KNOWN, "initialize", 0, 0, 0, AT_L, NULL},
     {"ping", NULL, NULL, NONE, "ping", 0, 0, 0, AT_L, NULL},
@@ -158,6 +161,27 @@ static const struct row stdio_rows[] = {
 TEST(stdio_cases, "")
 {
     check(false, stdio_rows, OWL_COUNT(stdio_rows));
+}
+
+TEST(a_header_that_says_two_things_is_refused, "")
+{
+    struct owl_mcp_class got;
+    struct owl_mcp_input in = {.http = true,
+                               .method = OWL_STR("ping"),
+                               .header_twice = OWL_STR("Mcp-Name"),
+                               .session = OWL_SESSION_KNOWN,
+                               .session_rev = OWL_REV_2025_11_25,
+                               .revs = OWL_REV_ALL};
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, OWL_EREQUEST);
+    assert_int_equal(got.http_status, 400);
+    assert_non_null(strstr(got.why, "Mcp-Name"));
+    in.meta_version = in.header_version = owl_str_of(M);
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, OWL_EHEADER);
+    in.revs = LEGACY;
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, OWL_EREQUEST);
 }
 
 TEST(refusals_name_the_era_in_whose_words_they_are_written, "")
