@@ -399,6 +399,17 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
     owl_arena_free(one.arena);
 }
 
+void owl_dispatch_leave(struct owl_front *front)
+{
+    struct owl_list *calls = &owl_host_local(&front->server->host, front->reactor)->calls;
+    OWL_LIST_EACH (calls, it) { /* the front goes with the last of its calls */
+        struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
+        if (c->sink && c->sink->ops == &batch_ops && (c->n_asked || c->visit) &&
+            OWL_CONTAINER(c->sink, struct batch, front.sink)->outer == front)
+            OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* just completed: fine */
+    }
+}
+
 static size_t count_members(owl_str array)
 {
     size_t n = 0;

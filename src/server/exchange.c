@@ -14,8 +14,8 @@
 struct exchange {
     struct owl_hook hook;
     struct owl_front front;
-    struct owl_http_req *req; /* NULL once answered, gone, or handed to the reader of the log */
-    struct owl_call *call;
+    struct owl_http_req *req;   /* NULL once answered, gone, or handed to the reader of the log */
+    struct owl_call *call;      /* NULL for a batch, and once it is answered */
     struct owl_session *opened; /* made by this `initialize`: counted until the answer */
     struct owl_replay *log;     /* of a stream that the client may come back to */
     bool streaming;
@@ -30,7 +30,9 @@ static void on_forgotten(void *user)
 {
     struct exchange *x = user;
     struct owl_call *c = x->call;
-    if (c && (c->n_asked || c->visit))
+    if (!c)
+        owl_dispatch_leave(&x->front);
+    else if (c->n_asked || c->visit)
         /* just completed: its answer is dropped */
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }
@@ -183,7 +185,9 @@ static void exchange_gone(struct owl_hook *h)
     struct exchange *x = OWL_CONTAINER(h, struct exchange, hook);
     struct owl_call *c = x->call;
     x->req = NULL; /* Nor can a question be answered whose stream has gone, nor be waited for. */
-    if (c && (c->codec->era == OWL_ERA_MODERN || c->n_asked || c->visit))
+    if (!c)
+        owl_dispatch_leave(&x->front);
+    else if (c->codec->era == OWL_ERA_MODERN || c->n_asked || c->visit)
         /* just completed: its answer is dropped */
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }

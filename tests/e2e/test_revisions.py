@@ -212,6 +212,28 @@ def a_client_that_hangs_up_during_a_batch_harms_nobody():
     equal(tool(s, "echo", message="still here").text, "still here")
 
 
+@test()
+def a_client_that_is_asked_in_a_batch_and_leaves_is_not_waited_for():
+    with Server("--limit", "questions=1", "--limit", "replay_ms=100", reactors=1) as server:
+        for version in ("2024-11-05", "2025-03-26"):
+            for batch in (False, True):
+                s = Session(server.port, version, {"sampling": {}})
+                message = s.message("tools/call", {"name": "test_sampling",
+                                                   "arguments": {"prompt": "?"}})
+                body = [message, s.message("ping")] if batch else message
+
+                def is_asked():
+                    with Connection(s.port) as c:
+                        c.send(encode("POST", "/mcp", s.headers(), body, s.port))
+                        head = c.head()
+                        if head.headers["content-type"] != "text/event-stream":
+                            return False
+                        return "sampling/createMessage" in next(c.events(head)).data
+
+                for _ in range(3):
+                    eventually(is_asked, f"{version} is asked, batch: {batch}")
+
+
 @test("mcp:T11")
 def batches_are_refused_by_later_revisions():
     for version in ("2025-06-18", LEGACY):
