@@ -115,15 +115,17 @@ int owl_rpc_id_plain(struct owl_arena *a, owl_str id, owl_str *ret)
 {
     owl_str text;
     struct owl_buf b;
-    *ret = id;
-    if (!owl_span_is_string(id) || !memchr(id.p, '\\', id.n))
+    if (!owl_span_is_string(id) || !memchr(id.p, '\\', id.n)) {
+        *ret = id;
         return 0;
+    }
     int rc = owl_json_decode(a, id, &text);
     if (rc != 0)
         return rc;
     owl_buf_init_arena(&b, a, 6 * text.n + 2);
     owl_json_quote(&b, text);
-    *ret = owl_buf_str(&b);
+    if (b.rc == 0)
+        *ret = owl_buf_str(&b);
     return b.rc;
 }
 

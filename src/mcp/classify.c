@@ -188,25 +188,32 @@ static void classify_stdio(const struct owl_mcp_input *in, struct owl_mcp_class 
 /* Who reads another line of it than we do would be told something else. */
 static void refuse_twice(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
-    bool modern = in->meta_version.p && is_modern(in);
+    bool modern = in->meta_version.p;
     refuse(ret, modern ? OWL_ERA_MODERN : OWL_ERA_LEGACY, modern ? OWL_EHEADER : OWL_EREQUEST,
            "the header %s is there more than once, with different values; send it once",
            owl_mcp__show(in->header_twice).z);
 }
 
-void owl_mcp_classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
+static void classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
-    struct owl_mcp_input legacy = *in;
-    legacy.meta_version = (owl_str){NULL, 0}; /* means nothing to a server of that era */
-    if (!is_modern(in))
-        in = &legacy;
-    *ret = (struct owl_mcp_class){0};
     if (in->header_twice.p)
         refuse_twice(in, ret);
     else if (in->http)
         classify_http(in, ret);
     else
         classify_stdio(in, ret);
+}
+
+void owl_mcp_classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
+{
+    *ret = (struct owl_mcp_class){0};
+    if (in->meta_version.p && !is_modern(in)) {
+        struct owl_mcp_input legacy = *in;
+        legacy.meta_version = (owl_str){NULL, 0}; /* means nothing in that era */
+        classify(&legacy, ret);
+    } else {
+        classify(in, ret);
+    }
 }
 
 enum owl_rev owl_mcp_negotiate(unsigned revs, owl_str asked)

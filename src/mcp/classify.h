@@ -33,9 +33,9 @@ struct owl_mcp_class {
 
 /* Rows 1–10 for HTTP, the three cases for stdio. A server that serves only one era refuses the
  * other and names its versions; if that is the legacy one, in none of the modern errors, from which
- * a client would conclude that it must not initialize. Responses and notifications of a known legacy session are
- * legacy; a notification is modern also if only one of header and `_meta` says so, and on stdio
- * before initialize. Modern checks of required `_meta` members beyond the version are
+ * a client would conclude that it must not initialize. Responses and notifications of a known legacy
+ * session are legacy; a notification is modern also if only one of header and `_meta` says so, and
+ * on stdio before initialize. Modern checks of required `_meta` members beyond the version are
  * owl_mcp_modern_check()'s. */
 void owl_mcp_classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret);
 

@@ -131,6 +131,11 @@ int owl_mcp_param_check(struct owl_arena *a, const struct owl_mcp_param *p, owl_
 
     struct owl_mcp__shown name = owl_mcp__show(p->name);
     struct owl_mcp__shown want = owl_mcp__show(p->argument);
+    if (p->twice)
+        return owl_fail(reterr, OWL_EHEADER,
+                        "the header Mcp-Param-%s is there more than once, with different values; "
+                        "send it once",
+                        name.z);
     if (!p->header.p)
         return owl_fail(reterr, OWL_EHEADER,
                         "the Mcp-Param-%s header is missing; send the value of its argument, %s",

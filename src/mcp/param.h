@@ -13,6 +13,7 @@
 struct owl_mcp_param {
     owl_str name;     /* N of Mcp-Param-N */
     owl_str header;   /* raw value, or absent */
+    bool twice;       /* it is there with another value, too */
     owl_str argument; /* proved JSON text, or absent */
 };
 /* An argument that is absent or null has no header, every other one has. Strings and booleans are

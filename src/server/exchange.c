@@ -157,20 +157,20 @@ static void exchange_adopt(struct owl_front *f, struct owl_session *s)
     x->opened = owl_session_aref(s);
 }
 
-static owl_str exchange_param(struct owl_front *f, owl_str name)
+static owl_str exchange_param(struct owl_front *f, owl_str name, bool *ret_twice)
 {
     static const owl_str prefix = {"mcp-param-", 10};
     struct exchange *x = OWL_CONTAINER(f, struct exchange, front);
     const struct owl_http_view *v = owl_http_view(x->req);
     owl_str value = {NULL, 0};
+    *ret_twice = false;
     for (size_t i = 0; i < v->n_headers; i++) {
         owl_str head = v->headers[i].name;
         if (head.n != prefix.n + name.n || !owl_str_ieq((owl_str){head.p, prefix.n}, prefix))
             continue;
         if (!owl_str_ieq((owl_str){head.p + prefix.n, name.n}, name))
             continue;
-        if (value.p && !owl_str_eq(value, v->headers[i].value))
-            return OWL_STR("(two values)");
+        *ret_twice = *ret_twice || (value.p && !owl_str_eq(value, v->headers[i].value));
         value = v->headers[i].value;
     }
     return value;

@@ -26,8 +26,9 @@ struct owl_front {
     owl_str principal; /* who speaks, if the connection says so; otherwise empty */
     /* `initialize` has made a session: the front keeps it. */
     void (*adopt)(struct owl_front *f, struct owl_session *s);
-    /* The value of the header Mcp-Param-NAME, or absent; NULL where there are no headers. */
-    owl_str (*param)(struct owl_front *f, owl_str name);
+    /* The value of the header Mcp-Param-NAME, or absent, and whether it has another one, too; NULL
+     * where there are no headers. */
+    owl_str (*param)(struct owl_front *f, owl_str name, bool *ret_twice);
     bool http;     /* each message has headers of its own, its session among them */
     bool can_send; /* messages before the response reach the client */
 };

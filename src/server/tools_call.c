@@ -26,9 +26,9 @@ static bool headers_agree(struct owl_call *c, const struct owl_item *tool)
         const struct owl_item_header *h = &tool->headers[i];
         struct owl_mcp_param param = {
             .name = h->name,
-            .header = front->param(front, h->name),
             .argument = argument_at(c->arguments, h->path, h->n_path),
         };
+        param.header = front->param(front, h->name, &param.twice);
         owl_error why;
         int rc = owl_mcp_param_check(c->arena, &param, &why);
         if (rc != 0) {

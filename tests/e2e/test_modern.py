@@ -177,9 +177,10 @@ def argument_headers_mirror_their_arguments():
         equal(region(value, header).error["code"], -32020, f"{value!r} as {header!r}")
     for value, header in ((7, "7"), ([], None), ({"a": 1}, None)):
         check(region(value, header).result["isError"], f"{value!r} is for the tool to refuse")
-    reply = call("test_header_region", {"region": "a"},
-                 headers={"Mcp-Param-Region": "a", "mcp-param-region": "b"})
-    equal((reply.status, reply.error["code"]), (400, -32020), "two values")
+    for argument in ("a", "b", "a, b"):
+        reply = call("test_header_region", {"region": argument},
+                     headers={"Mcp-Param-Region": "a", "mcp-param-region": "b"})
+        equal((reply.status, reply.error["code"]), (400, -32020), f"two values for {argument}")
 
 
 @test("mcp:T6")

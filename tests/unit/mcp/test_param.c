@@ -10,7 +10,8 @@ static const owl_str absent = {NULL, 0};
 static int check(const char *header, const char *argument, owl_error *e)
 {
     struct owl_arena *a = owl_arena_new(0);
-    struct owl_mcp_param p = {OWL_STR("Region"), owl_str_of(header), owl_str_of(argument)};
+    struct owl_mcp_param p = {
+        .name = OWL_STR("Region"), .header = owl_str_of(header), .argument = owl_str_of(argument)};
     if (argument)
         assert_int_equal(owl_json_scan(p.argument, OWL_JSON_DEPTH, NULL), 0);
     *e = (owl_error){0};
@@ -198,8 +199,9 @@ TEST(the_error_says_what_both_sides_say, "")
 TEST(no_memory_for_a_decoded_header_is_an_error, "")
 {
     struct owl_arena *a = owl_arena_new(1);
-    struct owl_mcp_param p = {OWL_STR("Region"), OWL_STR("=?base64?SGVsbG8gd29ybGQsIEhlbGxv?="),
-                              OWL_STR("\"Hello world, Hello\"")};
+    struct owl_mcp_param p = {.name = OWL_STR("Region"),
+                              .header = OWL_STR("=?base64?SGVsbG8gd29ybGQsIEhlbGxv?="),
+                              .argument = OWL_STR("\"Hello world, Hello\"")};
     owl_error e = {0};
     int rc = owl_mcp_param_check(a, &p, &e);
     assert_true(rc == -OWL_ENOMEM || rc == -OWL_ELIMIT);
