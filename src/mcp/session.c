@@ -35,7 +35,7 @@ enum {
 struct owl_session {
     struct owl_list node; /* in its stripe; under the stripe's lock */
     atomic_uint refs;
-    atomic_uint holds;
+    atomic_uint holds, gets;
     _Atomic uint64_t used_ms, streams;
     atomic_int level;
     atomic_bool initialized, ended;
@@ -98,6 +98,7 @@ struct owl_session *owl_session_new(const struct owl_session_init *init)
     owl_map_init(&s->uris);
     atomic_init(&s->refs, 1u);
     atomic_init(&s->holds, 0u);
+    atomic_init(&s->gets, 0u);
     atomic_init(&s->used_ms, owl_now_ms());
     atomic_init(&s->streams, 0u);
     atomic_init(&s->level, OWL_LEVEL_INFO);
@@ -195,6 +196,31 @@ bool owl_session_ended(const struct owl_session *s)
 uint64_t owl_session_serial(const struct owl_session *s)
 {
     return s->serial;
+}
+
+/* What `gets` counts: streams in the lower half, their places in the upper. */
+enum { GET = 1, PLACE = 1 << 16 };
+
+bool owl_session_stream_enter(struct owl_session *s, bool place)
+{
+    unsigned now = atomic_load(&s->gets), next;
+    do {
+        next = now + GET + (place ? (unsigned)PLACE : 0);
+        if (next < PLACE || next % PLACE == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak(&s->gets, &now, next));
+    return true;
+}
+
+bool owl_session_stream_leave(struct owl_session *s)
+{
+    unsigned now = atomic_load(&s->gets), left, places;
+    do {
+        left = now % PLACE - 1;
+        places = now / PLACE;
+    } while (!atomic_compare_exchange_weak(&s->gets, &now,
+                                           left + (places < left ? places : left) * PLACE));
+    return places > left;
 }
 
 bool owl_session_held(const struct owl_session *s)

@@ -74,6 +74,11 @@ uint64_t owl_session_next_stream(struct owl_session *s);
 void owl_session_hold(struct owl_session *s);
 void owl_session_release(struct owl_session *s);
 bool owl_session_held(const struct owl_session *s);
+/* A stream of GET begins, with a place of its own among those of the server or, if there is none
+ * left, with that of another stream of the session: who comes back replaces what broke. False: it has
+ * none either. The end of a stream says whether a place is free now. */
+OWL_NODISCARD bool owl_session_stream_enter(struct owl_session *s, bool place);
+OWL_NODISCARD bool owl_session_stream_leave(struct owl_session *s);
 /* End those that were idle too long at monotonic @p now_ms; how many. Looks at each session
  * once, a few at a time. */
 size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms);

@@ -18,7 +18,7 @@ struct stream {
     struct owl_http_req *req;
     struct owl_server *server;
     struct owl_session *session; /* counted and held */
-    bool counted;                /* by owl_streams_take() */
+    bool entered;                /* into the streams of the session */
 };
 
 static void stream_free(struct owl_replay_reader *rd)
@@ -28,7 +28,7 @@ static void stream_free(struct owl_replay_reader *rd)
 
 static void let_go(struct stream *st)
 {
-    if (st->counted)
+    if (st->entered && owl_session_stream_leave(st->session))
         owl_streams_give(st->server);
     owl_server_local(st->server, st->reader.reactor)->n_readers--;
     owl_session_release(st->session);
@@ -170,18 +170,20 @@ static struct feed *feed_new(struct owl_server *s, struct owl_reactor *r,
 static struct stream *answer(struct owl_server *s, struct owl_http_req *req,
                              struct owl_session *session)
 {
-    if (!owl_streams_take(s)) {
-        owl_front__reply_error(s, req, 503, "too many streams are open; try again later");
-        return NULL;
-    }
     struct stream *st = stream_new(s, req, session);
     if (!st) {
-        owl_streams_give(s);
         owl_front__reply_error(s, req, 503, NO_MEMORY);
         return NULL;
     }
-    st->counted = true;
-    return st;
+    bool place = owl_streams_take(s);
+    st->entered = owl_session_stream_enter(session, place);
+    if (st->entered)
+        return st;
+    if (place)
+        owl_streams_give(s);
+    stream_drop(st);
+    owl_front__reply_error(s, req, 503, "too many streams are open; try again later");
+    return NULL;
 }
 
 /* It reads a log. */

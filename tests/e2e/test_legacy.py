@@ -201,6 +201,30 @@ def get_opens_one_stream_a_session():
         stream.quiet(0.2)
 
 
+@test("mcp:L6")
+def who_comes_back_finds_its_place():
+    """A client whose connection broke is let in before the server knows that it broke."""
+    with Server("--limit", "streams=2") as server:
+        first, second, third = (session(port=server.port) for _ in range(3))
+
+        def status(s):
+            headers = {"Accept": "text/event-stream", "Mcp-Session-Id": s.id}
+            with Connection(s.port) as c:
+                c.send(encode("GET", "/mcp", headers, port=s.port))
+                return c.head().status
+
+        with get_stream(first), get_stream(second):
+            for _ in range(5):
+                with get_stream(first) as again:
+                    equal(status(third), 503, "all places are taken")
+                    again.quiet(0.05)
+            eventually(lambda: status(third) == 200, "the place of the first is free")
+            with get_stream(third):
+                equal(status(first), 503, "and has been taken")
+        for s in (first, second, third):
+            eventually(lambda: status(s) == 200, "everybody has gone")
+
+
 @test()
 def get_is_checked_like_any_request():
     s = session()

@@ -64,6 +64,24 @@ TEST(flags_and_level_change, "")
     owl_session_aunref(s);
 }
 
+TEST(streams_of_a_session_share_their_places, "")
+{
+    struct owl_session *s = owl_session_new(&init);
+    assert_false(owl_session_stream_enter(s, false)); /* none to share */
+    assert_true(owl_session_stream_enter(s, true));
+    assert_true(owl_session_stream_enter(s, false));
+    assert_true(owl_session_stream_enter(s, false));
+    assert_false(owl_session_stream_leave(s)); /* two left, of one place */
+    assert_false(owl_session_stream_leave(s));
+    assert_true(owl_session_stream_leave(s));
+    assert_false(owl_session_stream_enter(s, false));
+    assert_true(owl_session_stream_enter(s, true));
+    assert_true(owl_session_stream_enter(s, true));
+    assert_true(owl_session_stream_leave(s)); /* each its own */
+    assert_true(owl_session_stream_leave(s));
+    owl_session_aunref(s);
+}
+
 TEST(streams_count_from_one, "")
 {
     struct owl_session *s = owl_session_new(&init);
