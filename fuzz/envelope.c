@@ -35,10 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         owl_str raw = owl_rpc_param(&taped, OWL_STR("_meta"));
         int meta = owl_mcp_meta_read(a, raw, NULL, &m1, NULL);
         OWL_ASSERT(owl_mcp_meta_read(a, raw, &tape, &m2, NULL) == meta);
-        OWL_ASSERT(m1.client_caps.p == m2.client_caps.p && m1.log_level.p == m2.log_level.p);
+        OWL_ASSERT(m1.client_caps.p == m2.client_caps.p && owl_str_eq(m1.log_level, m2.log_level));
         OWL_ASSERT(owl_str_eq(m1.protocol_version, m2.protocol_version));
-        OWL_ASSERT(owl_mcp_caps_have(m1.client_caps, "elicitation.form") ==
-                   owl_mcp_caps_have(m2.client_caps, "elicitation.form"));
+        OWL_ASSERT(owl_mcp_caps_have(m1.client_caps, OWL_REV_2026_07_28, "elicitation.form") ==
+                   owl_mcp_caps_have(m2.client_caps, OWL_REV_2026_07_28, "elicitation.form"));
         struct owl_buf b;
         owl_buf_init(&b, SIZE_MAX);
         write_again(&b, &taped);
