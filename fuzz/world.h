@@ -117,7 +117,7 @@ static void open_stdio(int fd)
 static void close_stdio(int fd)
 {
     (void)fd;
-    owl_stdio_peer_close(world.server);
+    owl_stdio_peer_close(world.server, NULL);
 }
 
 static void end_streams(int fd)

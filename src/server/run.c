@@ -107,20 +107,25 @@ static void close_wake(struct owl_server *s)
     uv_close((uv_handle_t *)&s->wake, NULL);
 }
 
+static void count_ended(struct owl_server *s)
+{
+    if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->host.runtime))
+        owl_runtime_stop(s->host.runtime);
+}
+
 static void reactor_ended(struct owl_server_local *l)
 {
     struct owl_server *s = l->server;
-    l->ended = true;
     owl_timer_stop(&l->timer);
     if (s->http)
         owl_http_close(s->http, l->reactor);
-    if (owl_reactor_index(l->reactor) == 0) {
-        owl_stdio_peer_close(s);
-        owl_timer_stop(&s->sweep);
-        close_wake(s);
+    if (owl_reactor_index(l->reactor) != 0) {
+        count_ended(s);
+        return;
     }
-    if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->host.runtime))
-        owl_runtime_stop(s->host.runtime);
+    owl_timer_stop(&s->sweep);
+    close_wake(s);
+    owl_stdio_peer_close(s, count_ended);
 }
 
 /* Connections that still send their last answer get a moment, once they have it: a call on another
@@ -321,7 +326,7 @@ static void undo_start(struct owl_server *s)
         a->listener = NULL;
     }
     close_wake(s);
-    owl_stdio_peer_close(s);
+    owl_stdio_peer_close(s, NULL);
     if (s->host.runtime) {
         owl_runtime_stop(s->host.runtime);
         owl_runtime_join(s->host.runtime);

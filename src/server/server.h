@@ -139,7 +139,7 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
     struct owl_timer timer;    /* grace, then the wait for connections to close */
     struct owl_msg drain;
-    bool draining, ended;
+    bool draining;
     uint64_t drain_ms; /* since when, monotonic */
     unsigned waited_ms;
     size_t n_readers; /* streams that read logs; other reactors may write them */
@@ -271,6 +271,8 @@ void owl_sse_leave(struct owl_server *s, struct owl_reactor *r);
 
 /* ---- stdio.c ---- */
 OWL_NODISCARD int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr);
-void owl_stdio_peer_close(struct owl_server *s);
+/* Calls @p closed (may be NULL) once what is queued was sent or has taken too long: until then the
+ * timers of reactor 0 are needed. At once if there is no peer. */
+void owl_stdio_peer_close(struct owl_server *s, void (*closed)(struct owl_server *s));
 
 #endif

@@ -13,6 +13,7 @@ struct owl_stdio_peer {
     struct owl_session *session; /* after initialize; counted */
     struct owl_sub sub;          /* hears of changes once there is a session */
     struct owl_buf out;          /* refusals */
+    void (*closed)(struct owl_server *s);
 };
 
 /* ---- as a sink ---- */
@@ -122,6 +123,8 @@ static const struct owl_stdio_ops stdio_ops = {
 static void on_closed(void *user)
 {
     struct owl_stdio_peer *p = user;
+    if (p->closed)
+        p->closed(p->front.server);
     owl_session_aunref(p->session);
     owl_buf_done(&p->out);
     owl_free(p);
@@ -152,12 +155,16 @@ int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr)
     return rc == 0 ? 0 : owl_fail(reterr, -rc, "standard input cannot be read");
 }
 
-void owl_stdio_peer_close(struct owl_server *s)
+void owl_stdio_peer_close(struct owl_server *s, void (*closed)(struct owl_server *s))
 {
     struct owl_stdio_peer *p = s->stdio;
-    if (!p)
+    if (!p) {
+        if (closed)
+            closed(s);
         return;
+    }
     s->stdio = NULL;
+    p->closed = closed;
     owl_subs_remove(&p->sub);
     owl_stdio_close(p->io, FLUSH_MS, on_closed);
     p->io = NULL;

@@ -287,6 +287,23 @@ def a_client_that_stops_reading_ends_the_server():
         s.finish(5)
 
 
+def ask_without_reading(s, n):
+    """Lists tools as often as that: more than fits into the pipe that nobody reads."""
+    _, message = modern_request("tools/list")
+    for _ in range(n):
+        s.process.stdin.write(json.dumps(message).encode() + b"\n")
+    time.sleep(seconds(0.3))
+
+
+@test("OR-2.7")
+def a_client_that_does_not_read_is_not_waited_for():
+    for end in (lambda s: s.process.stdin.close(), lambda s: s.process.terminate()):
+        with Server(stdio=True) as s:
+            ask_without_reading(s, 50)
+            end(s)
+            s.process.wait(seconds(5))
+
+
 @test()
 def calls_run_side_by_side_and_ids_tell_them_apart():
     with Stdio() as s:
