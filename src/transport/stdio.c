@@ -7,8 +7,9 @@
  * shared one and put back at the close. Sockets are asked not to block call by call. What cannot be
  * polled (files, /dev/null) never blocks for long: it is read a piece a turn, and written directly.
  *
- * Invariants: reading stops while more than `queue_bytes` wait to be written. The ops are never
- * called from inside a function of stdio.h, and not at all after owl_stdio_close(). */
+ * Invariants: reading stops while more than `queue_bytes` wait to be written. A peer that hangs up
+ * meanwhile is read to its end if it takes what waits, and given up if it does not. The ops are
+ * never called from inside a function of stdio.h, and not at all after owl_stdio_close(). */
 #include "transport/stdio.h"
 
 #include <errno.h>
@@ -28,7 +29,15 @@ enum {
     READ_BYTES = 64 * 1024,
     LINE_BYTES = 4 * 1024 * 1024,
     QUEUE_BYTES = 1024 * 1024,
+    PATIENCE_MS = 400, /* with a peer that has hung up and takes nothing of what waits for it */
     FIRST_PRIVATE_FD = 3
+};
+
+enum input {
+    OFF,
+    READING,
+    PAUSED, /* too much waits to be written; a hangup is noticed */
+    HUNG_UP /* … and has happened: the timer runs */
 };
 
 /* One of the two descriptors. */
@@ -52,7 +61,7 @@ struct owl_stdio {
     struct end in, out;
     int stdout_fd; /* what descriptor 1 was, or -1 */
     bool wanted;   /* owl_stdio_read() was called */
-    bool reading;
+    enum input input;
     bool ended; /* end of input, or a broken pipe */
     bool told;  /* … and the ops know */
     bool broken;
@@ -61,7 +70,7 @@ struct owl_stdio {
     struct owl_line lines;
     struct owl_buf queue; /* of which `sent` bytes are written */
     size_t sent;
-    struct owl_timer timer; /* tells the end outside of the ops' call; when closing: the deadline */
+    struct owl_timer timer; /* tells the end outside of the ops' call; or a deadline */
     unsigned handles;
     void (*done)(void *user);
     char buf[READ_BYTES];
@@ -201,6 +210,8 @@ static void on_writable(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     struct owl_stdio *s = poll->data;
+    if (s->input == HUNG_UP)
+        owl_timer_start(s->reactor, &s->timer, PATIENCE_MS); /* there is room: it reads */
     flush(s);
     if (s->closing && s->queue.n == 0)
         finish(s);
@@ -317,9 +328,20 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     (void)events;
     struct owl_stdio *s = poll->data;
     if (status < 0)
-        s->reading = false;
+        s->input = OFF;
     read_some(s);
     read_update(s);
+}
+
+/* The event would come again and again. */
+static void on_hangup(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    struct owl_stdio *s = poll->data;
+    s->input = HUNG_UP;
+    OWL_IGNORE(uv_poll_stop(poll)); /* it cannot fail */
+    owl_timer_start(s->reactor, &s->timer, PATIENCE_MS);
 }
 
 static void on_idle(uv_idle_t *idle)
@@ -327,19 +349,34 @@ static void on_idle(uv_idle_t *idle)
     read_some(idle->data);
 }
 
+static enum input input_wanted(const struct owl_stdio *s)
+{
+    if (!s->wanted || s->ended || s->closing)
+        return OFF;
+    if (owl_stdio_queued(s) <= s->queue_bytes)
+        return READING;
+    return s->input == HUNG_UP ? HUNG_UP : PAUSED;
+}
+
 /* Reads or does not read, as the state demands. */
 static void read_update(struct owl_stdio *s)
 {
-    bool want = s->wanted && !s->ended && !s->closing && s->queue.n - s->sent <= s->queue_bytes;
-    if (want == s->reading)
+    enum input before = s->input;
+    s->input = input_wanted(s);
+    if (s->input == before)
         return;
-    s->reading = want;
+    if (before == HUNG_UP)
+        owl_timer_stop(&s->timer);
     int rc;
-    if (s->in.pollable)
-        rc = want ? uv_poll_start(&s->in.uv.poll, UV_READABLE, on_readable)
-                  : uv_poll_stop(&s->in.uv.poll);
+    if (!s->in.pollable)
+        rc = s->input == READING ? uv_idle_start(&s->in.uv.idle, on_idle)
+                                 : uv_idle_stop(&s->in.uv.idle);
+    else if (s->input == READING)
+        rc = uv_poll_start(&s->in.uv.poll, UV_READABLE, on_readable);
+    else if (s->input == PAUSED)
+        rc = uv_poll_start(&s->in.uv.poll, UV_DISCONNECT, on_hangup);
     else
-        rc = want ? uv_idle_start(&s->in.uv.idle, on_idle) : uv_idle_stop(&s->in.uv.idle);
+        rc = uv_poll_stop(&s->in.uv.poll);
     OWL_ASSERT(rc == 0); /* the handles are open and the callbacks are given */
 }
 
@@ -358,10 +395,13 @@ int owl_stdio_read(struct owl_stdio *s)
 static void on_timer(struct owl_timer *t)
 {
     struct owl_stdio *s = OWL_CONTAINER(t, struct owl_stdio, timer);
-    if (s->closing)
+    if (s->closing) {
         finish(s);
-    else
-        tell_end(s);
+        return;
+    }
+    s->ended = true;
+    read_update(s);
+    tell_end(s);
 }
 
 static void stdio_free(struct owl_stdio *s)

@@ -3,7 +3,8 @@
  *
  * Pipes, sockets, terminals and files all work. Whole lines are written, in order. While more than
  * `queue_bytes` wait to be written, nothing is read: a peer that does not read is not buffered
- * without end. The ops are never called from inside the functions below. */
+ * without end. If it hangs up then and takes nothing for 400 ms, that is the end of input. The ops
+ * are never called from inside the functions below. */
 #ifndef OWL_TRANSPORT_STDIO_H
 #define OWL_TRANSPORT_STDIO_H
 

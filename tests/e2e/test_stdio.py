@@ -297,11 +297,20 @@ def ask_without_reading(s, n):
 
 @test("OR-2.7")
 def a_client_that_does_not_read_is_not_waited_for():
-    for end in (lambda s: s.process.stdin.close(), lambda s: s.process.terminate()):
-        with Server(stdio=True) as s:
-            ask_without_reading(s, 50)
-            end(s)
-            s.process.wait(seconds(5))
+    for n in (50, 400):  # 400 answers are more than it queues
+        for end in (lambda s: s.process.stdin.close(), lambda s: s.process.terminate()):
+            with Server(stdio=True) as s:
+                ask_without_reading(s, n)
+                end(s)
+                s.process.wait(seconds(5))
+
+
+@test()
+def a_client_that_reads_late_gets_every_answer():
+    with Server(stdio=True) as s:
+        ask_without_reading(s, 400)
+        s.process.stdin.close()
+        equal(s.process.stdout.readall().count(b"\n"), 400)
 
 
 @test()

@@ -439,6 +439,74 @@ TEST(a_peer_that_does_not_read_is_not_read_from, "")
     }
 }
 
+enum way { BY_PIPE, BY_FIFO, BY_SOCKET, BY_HALF_OF_A_SOCKET, WAYS };
+
+static void way_open(enum way way, int ret[2])
+{
+    char path[64];
+    switch (way) {
+    case BY_PIPE: assert_int_equal(pipe(ret), 0); return;
+    case BY_FIFO:
+        snprintf(path, sizeof(path), "/tmp/owl-stdio-fifo-%d", (int)getpid());
+        assert_int_equal(mkfifo(path, 0600), 0);
+        ret[0] = open(path, O_RDONLY | O_NONBLOCK);
+        ret[1] = open(path, O_WRONLY);
+        unlink(path);
+        assert_true(ret[0] >= 0 && ret[1] >= 0);
+        return;
+    default: assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ret), 0); return;
+    }
+}
+
+/* Nothing of what it had asked is read unless it takes what waits for it. */
+static void hang_up(enum way way, bool reads)
+{
+    int in[2], out[2];
+    struct peer p;
+    way_open(way, in);
+    assert_int_equal(pipe(out), 0);
+    peer_open(&p,
+              &(struct owl_stdio_options){.in_fd = in[0], .out_fd = out[1], .queue_bytes = 1000});
+    static char big[1000 * 1000], got[sizeof(big) + 1];
+    peer_write(&p, (owl_str){big, sizeof(big)}, 0);
+    put(in[1], "waits\n");
+    if (way == BY_HALF_OF_A_SOCKET)
+        shutdown(in[1], SHUT_WR);
+    else
+        close(in[1]);
+    step(&p, 20);
+    assert_int_equal(p.seen.n, 0);
+    for (size_t n = 0; reads && n < sizeof(got);) {
+        ssize_t r = read(out[0], got, sizeof(got) - n);
+        assert_true(r > 0);
+        n += (size_t)r;
+        step(&p, 40); /* longer than its patience in all */
+    }
+    await(&p, reads ? "<waits>$" : "$");
+    peer_close(&p, 0);
+    p.stdio = NULL;
+    while (!p.closed)
+        step(&p, 1);
+    peer_end(&p);
+    if (way == BY_HALF_OF_A_SOCKET)
+        close(in[1]);
+    close(in[0]);
+    close(out[0]);
+    close(out[1]);
+}
+
+TEST(a_peer_that_hangs_up_and_does_not_read_has_ended, "")
+{
+    for (enum way way = 0; way < WAYS; way++)
+        hang_up(way, false);
+}
+
+TEST(a_peer_that_hangs_up_and_reads_on_is_read_to_its_end, "")
+{
+    for (enum way way = 0; way < WAYS; way++)
+        hang_up(way, true);
+}
+
 TEST(a_close_flushes_but_not_for_ever, "")
 {
     static char big[200 * 1000], got[sizeof(big) + 1];
