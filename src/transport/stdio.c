@@ -14,10 +14,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -92,6 +94,15 @@ static int reopen(int fd, int access)
     return moved;
 }
 
+/* A named FIFO that is opened anew when its writers have gone hides that from poll(). */
+static bool may_reopen(int fd, const struct stat *st, int access)
+{
+    struct statfs fs;
+    if (!S_ISFIFO(st->st_mode))
+        return isatty(fd);
+    return access == O_WRONLY || (fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC);
+}
+
 /* A descriptor of our own for what @p fd leads to. */
 static int end_open(struct end *e, int fd, int access, owl_error *reterr)
 {
@@ -99,7 +110,7 @@ static int end_open(struct end *e, int fd, int access, owl_error *reterr)
     if (fstat(fd, &st) != 0)
         return owl_fail(reterr, OWL_EIO, "descriptor %d: %s", fd, strerror(errno));
     e->socket = S_ISSOCK(st.st_mode);
-    if (S_ISFIFO(st.st_mode) || isatty(fd))
+    if (may_reopen(fd, &st, access))
         e->fd = reopen(fd, access);
     if (e->fd >= 0)
         return 0;

@@ -453,8 +453,26 @@ static void way_open(enum way way, int ret[2])
         ret[1] = open(path, O_WRONLY);
         unlink(path);
         assert_true(ret[0] >= 0 && ret[1] >= 0);
+        assert_int_equal(fcntl(ret[0], F_SETFL, O_RDONLY), 0);
         return;
     default: assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ret), 0); return;
+    }
+}
+
+TEST(a_writer_may_have_gone_before_the_opening, "")
+{
+    for (enum way way = 0; way < WAYS; way++) {
+        int in[2];
+        struct peer p;
+        way_open(way, in);
+        int flags = fcntl(in[0], F_GETFL);
+        put(in[1], "said before\n");
+        close(in[1]);
+        peer_open(&p, &(struct owl_stdio_options){.in_fd = in[0], .out_fd = STDERR_FILENO});
+        await(&p, "<said before>$");
+        peer_end(&p);
+        assert_int_equal(fcntl(in[0], F_GETFL), flags);
+        close(in[0]);
     }
 }
 
