@@ -1,29 +1,14 @@
 /* cli/main.c - the program: one command, then its exit code.
  * Threads: the main one. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/fd.h"
 #include "cli/args.h"
 #include "cli/help.h"
 #include "cli/version.h"
-
-/* A standard descriptor that is closed would be given to the next file that is opened, and what is
- * printed would end there. It is taken by something that cannot be used in its direction, so that
- * using it is the error that it should be. */
-static bool hold_standard_descriptors(void)
-{
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) >= 0)
-            continue;
-        int got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-        if (got != fd)
-            return false;
-    }
-    return true;
-}
 
 static bool reader_is_gone(void)
 {
@@ -66,7 +51,7 @@ static int run(struct owl_run *r, const struct owl_args *args)
 
 int main(int argc, char **argv)
 {
-    if (!hold_standard_descriptors())
+    if (!owl_fd_hold_standard())
         return OWL_EXIT_INNER;
     struct owl_args args;
     int rc = owl_args_read(&args, argc, argv);

@@ -33,9 +33,9 @@ struct owl_runtime_options {
 };
 
 /* Loops and mailboxes, no threads yet: handles may be put on any loop until the start. Posting
- * works from now on. Counted, because calls that are kept after the stop still post: one reference.
- * The last one goes after the join. @errors OWL_EINVAL, OWL_ENOMEM, OWL_EIO (out of
- * descriptors). */
+ * works from now on. Standard descriptors that are closed are taken: see base/fd.h. Counted, because
+ * calls that are kept after the stop still post: one reference. The last one goes after the join.
+ * @errors OWL_EINVAL, OWL_ENOMEM, OWL_EIO (out of descriptors). */
 OWL_NODISCARD int owl_runtime_new(const struct owl_runtime_options *o, struct owl_runtime **ret,
                                   owl_error *reterr);
 struct owl_runtime *owl_runtime_aref(struct owl_runtime *rt);

@@ -4,11 +4,13 @@
  * out the stop, so that stopping never blocks and never needs a resource that it might not get.
  * Invariants: the start is all or nothing: threads wait until all of them exist. Mailboxes close
  * only after the last worker has ended, so that work can always deliver its result. */
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "reactor/internal.h"
 
 enum { MOST_THREADS = 1024 };
@@ -130,6 +132,10 @@ int owl_runtime_new(const struct owl_runtime_options *o, struct owl_runtime **re
     int rc = options_check(o, reterr);
     if (rc != 0)
         return rc;
+    if (!owl_fd_hold_standard())
+        return owl_fail(reterr, OWL_EIO,
+                        "a standard descriptor is closed, and /dev/null cannot be opened: %s",
+                        strerror(errno));
 
     struct owl_runtime *rt = owl_calloc(1, sizeof(*rt) + o->reactors * sizeof(rt->reactors[0]));
     pthread_t *workers = owl_calloc(o->workers, sizeof(*workers));

@@ -107,8 +107,11 @@ static bool may_reopen(int fd, const struct stat *st, int access)
 static int end_open(struct end *e, int fd, int access, owl_error *reterr)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0)
-        return owl_fail(reterr, OWL_EIO, "descriptor %d: %s", fd, strerror(errno));
+    int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+    if (fstat(fd, &st) != 0 || (mode != O_RDWR && mode != access))
+        return owl_fail(reterr, OWL_EIO,
+                        "descriptor %d is not open for %s: connect it to the client", fd,
+                        access == O_RDONLY ? "reading" : "writing");
     e->socket = S_ISSOCK(st.st_mode);
     if (may_reopen(fd, &st, access))
         e->fd = reopen(fd, access);

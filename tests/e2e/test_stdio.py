@@ -440,6 +440,24 @@ def a_listener_is_told_the_end():
 
 
 @test()
+def closed_descriptors_are_not_taken():
+    program = BUILD / "examples/everything-server"
+    for closed in ((0,), (1,), (0, 1)):
+        def close():
+            for fd in closed:
+                os.close(fd)
+        with subprocess.Popen([program, "--port", "0"], preexec_fn=close,
+                              stderr=subprocess.PIPE) as process:
+            contains(process.stderr.readline(), b"listening")
+            process.terminate()
+            equal((process.stderr.read(), process.wait(seconds(5))), (b"", 0), show(closed))
+        done = subprocess.run([program, "--stdio"], preexec_fn=close, capture_output=True,
+                              text=True, timeout=seconds(10))
+        equal(done.returncode, 1, show(closed))
+        contains(done.stderr, f"descriptor {closed[0]} is not open for")
+
+
+@test()
 def the_programs_options_are_checked():
     for options in (["--nonsense"], ["--port"], ["--port", "x"], ["--port", "70000"],
                     ["--reactors", "-1"], ["extra"]):

@@ -1,6 +1,7 @@
 /* Tests of reactor/runtime.c, reactor.c and thread.c: every order of start, stop and join. */
 #include "unit/reactor/fixture.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,6 +37,24 @@ TEST(a_runtime_without_memory_is_an_error, "")
         assert_int_equal(rc, -OWL_ENOMEM);
         assert_null(rt);
     }
+}
+
+TEST(a_runtime_leaves_standard_descriptors_alone, "")
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct owl_runtime *rt;
+        for (int fd = 0; fd <= 2; fd++)
+            close(fd);
+        if (owl_runtime_new(&two, &rt, NULL) != 0)
+            _exit(1);
+        bool fail = read(0, &(char){0}, 1) >= 0 || write(1, "", 1) >= 0 || write(2, "", 1) >= 0;
+        runtime_end(rt);
+        _exit(fail || open("/dev/null", O_RDONLY) <= 2);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 TEST(a_runtime_without_descriptors_is_an_error, "")

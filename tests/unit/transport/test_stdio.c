@@ -620,6 +620,16 @@ TEST(bad_descriptors_and_no_memory_are_errors, "")
     assert_non_null(strstr(e.message, "999"));
     o = (struct owl_stdio_options){.in_fd = 0, .out_fd = 998};
     assert_int_equal(owl_stdio_open(r, &o, &ops, &p, &p.stdio, &e), -OWL_EIO);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    o = (struct owl_stdio_options){.in_fd = ends[0], .out_fd = ends[0]};
+    assert_int_equal(owl_stdio_open(r, &o, &ops, &p, &p.stdio, &e), -OWL_EIO);
+    assert_non_null(strstr(e.message, "not open for writing"));
+    o = (struct owl_stdio_options){.in_fd = ends[1], .out_fd = ends[1]};
+    assert_int_equal(owl_stdio_open(r, &o, &ops, &p, &p.stdio, &e), -OWL_EIO);
+    assert_non_null(strstr(e.message, "not open for reading"));
+    close(ends[0]);
+    close(ends[1]);
     o = (struct owl_stdio_options){.in_fd = 0, .out_fd = 2, .own_stdout = true};
     assert_int_equal(owl_stdio_open(r, &o, &ops, &p, &p.stdio, &e), -OWL_EINVAL);
     o = (struct owl_stdio_options){.in_fd = 0, .out_fd = 2};
