@@ -2,11 +2,12 @@
  *
  * Any thread. A session is counted atomically; what `initialize` agreed never changes, flags and
  * times are atomic, subscriptions are under its own lock. The table is striped by the hash of the
- * id, each stripe has a lock, a map and a list. Locks are never nested and nothing is freed under a
- * stripe's.
+ * id, each stripe has a lock, a map and two lists. Locks are never nested and nothing is freed under
+ * a stripe's.
  *
- * Invariant: a session that is found in a stripe is counted by it, is in its list, and has not
- * ended. */
+ * Invariant: a session that is found in a stripe is counted by it, is in one of its lists, and has
+ * not ended. Those that somebody holds have a list of their own: whoever looks for one that can go
+ * never meets them. */
 #include "mcp/session.h"
 
 #include "base/alloc.h"
@@ -23,7 +24,7 @@ enum {
     STRIPES = 64,
     STRIPE_BITS = 6,
     CACHE_LINE = 64,
-    BATCH = 64, /* sessions that a sweep looks at before it lets others at the stripe */
+    BATCH = 64, /* sessions that a sweep ends before it lets others at the stripe */
     RANDOM_BYTES = 16,
     ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
     SUBSCRIPTIONS = 1000,
@@ -33,7 +34,8 @@ enum {
 };
 
 struct owl_session {
-    struct owl_list node; /* in its stripe; under the stripe's lock */
+    struct owl_list node;       /* in its stripe; under the stripe's lock */
+    struct owl_sessions *table; /* counted; NULL: it never was in one */
     atomic_uint refs;
     atomic_uint holds, gets;
     _Atomic uint64_t used_ms, streams;
@@ -53,11 +55,13 @@ struct owl_session {
 struct stripe {
     _Alignas(CACHE_LINE) pthread_mutex_t lock;
     struct owl_map map;   /* id → session */
-    struct owl_list list; /* those that were used last behind */
+    struct owl_list idle; /* nobody holds them; those that were used last behind */
+    struct owl_list held;
 };
 
 struct owl_sessions {
     struct stripe stripes[STRIPES];
+    atomic_size_t refs; /* its owner, and every session that ever was in it */
     atomic_size_t count, sample;
     size_t max;
     uint64_t idle_ms;
@@ -115,6 +119,15 @@ struct owl_session *owl_session_new(const struct owl_session_init *init)
     return s;
 }
 
+static void table_unref(struct owl_sessions *t)
+{
+    if (!t || atomic_fetch_sub(&t->refs, 1u) > 1)
+        return;
+    for (size_t i = 0; i < STRIPES; i++)
+        OWL_IGNORE(pthread_mutex_destroy(&t->stripes[i].lock)); /* nobody uses it any more */
+    owl_free(t->memory);
+}
+
 static void session_free(struct owl_session *s)
 {
     void *uri;
@@ -123,6 +136,7 @@ static void session_free(struct owl_session *s)
         owl_free(uri);
     owl_map_done(&s->uris);
     OWL_IGNORE(pthread_mutex_destroy(&s->lock)); /* nobody else knows it any more */
+    table_unref(s->table);
     owl_free(s);
 }
 
@@ -228,18 +242,6 @@ bool owl_session_held(const struct owl_session *s)
     return atomic_load(&s->holds) > 0;
 }
 
-void owl_session_hold(struct owl_session *s)
-{
-    atomic_fetch_add(&s->holds, 1u);
-}
-
-void owl_session_release(struct owl_session *s)
-{
-    /* In this order: whoever sees that nobody holds it any more sees the new time too. */
-    atomic_store(&s->used_ms, owl_now_ms());
-    atomic_fetch_sub(&s->holds, 1u);
-}
-
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
 static int add_uri(struct owl_session *s, owl_str uri)
@@ -298,12 +300,14 @@ struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms)
     t->memory = memory;
     t->max = max;
     t->idle_ms = idle_ms;
+    atomic_init(&t->refs, 1u);
     atomic_init(&t->count, 0u);
     for (size_t i = 0; i < STRIPES; i++) {
         /* Fails only for attributes that are not asked for here. */
         OWL_ASSERT(pthread_mutex_init(&t->stripes[i].lock, NULL) == 0);
         owl_map_init(&t->stripes[i].map);
-        owl_list_init(&t->stripes[i].list);
+        owl_list_init(&t->stripes[i].idle);
+        owl_list_init(&t->stripes[i].held);
     }
     return t;
 }
@@ -311,6 +315,14 @@ struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms)
 static struct stripe *stripe_of(struct owl_sessions *t, owl_str id)
 {
     return &t->stripes[owl_hash(id) >> (64 - STRIPE_BITS)]; /* the map uses the low bits */
+}
+
+/* A session is used: it goes behind the others of its kind. The stripe's lock is held. */
+static void touch(struct stripe *st, struct owl_session *s)
+{
+    atomic_store_explicit(&s->used_ms, owl_now_ms(), memory_order_relaxed);
+    owl_list_del(&s->node);
+    owl_list_add(owl_session_held(s) ? &st->held : &st->idle, &s->node);
 }
 
 /* Takes a session out of its stripe, whose lock is held; the caller gets the stripe's reference. */
@@ -330,21 +342,24 @@ static void unref_all(struct owl_list *sessions)
     }
 }
 
+static void end_all(struct owl_sessions *t, struct stripe *st, struct owl_list *sessions)
+{
+    OWL_LIST_EACH (sessions, it) {
+        struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
+        take_out(t, st, s);
+        owl_session_aunref(s);
+    }
+}
+
 void owl_sessions_free(struct owl_sessions *t)
 {
-    if (!t)
-        return;
-    for (size_t i = 0; i < STRIPES; i++) {
+    for (size_t i = 0; t && i < STRIPES; i++) {
         struct stripe *st = &t->stripes[i];
-        OWL_LIST_EACH (&st->list, it) {
-            struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
-            take_out(t, st, s);
-            owl_session_aunref(s);
-        }
+        end_all(t, st, &st->idle);
+        end_all(t, st, &st->held);
         owl_map_done(&st->map);
-        OWL_IGNORE(pthread_mutex_destroy(&st->lock)); /* nobody uses the table any more */
     }
-    owl_free(t->memory);
+    table_unref(t);
 }
 
 static int insert(struct owl_sessions *t, struct owl_session *s)
@@ -353,7 +368,7 @@ static int insert(struct owl_sessions *t, struct owl_session *s)
     pthread_mutex_lock(&st->lock);
     int rc = owl_map_put(&st->map, owl_session_id(s), s, NULL);
     if (rc == 0)
-        owl_list_add(&st->list, &owl_session_aref(s)->node);
+        touch(st, owl_session_aref(s));
     pthread_mutex_unlock(&st->lock);
     return rc;
 }
@@ -364,6 +379,8 @@ static int open_counted(struct owl_sessions *t, const struct owl_session_init *i
     struct owl_session *s = owl_session_new(init);
     if (!s)
         return -OWL_ENOMEM;
+    s->table = t;
+    atomic_fetch_add(&t->refs, 1u);
     int n = snprintf(s->id, sizeof(s->id), "%u-", init->owner);
     int rc = owl_random_hex(s->id + n, RANDOM_BYTES);
     if (rc == 0)
@@ -383,18 +400,18 @@ static uint64_t rank(const struct owl_session *s)
     return atomic_load(&s->initialized) || used < UNINITIALIZED_MS ? used : used - UNINITIALIZED_MS;
 }
 
-/* The session of a stripe that was unused for longest, of the first few that nobody holds; or
- * @p best if that is better. */
+/* The session of a stripe that gives way first, of the few that were unused for longest; or @p best
+ * if that is better. */
 static struct owl_session *better(struct stripe *st, struct owl_session *best)
 {
     struct owl_session *old = best;
     unsigned looks = 0;
     pthread_mutex_lock(&st->lock);
-    OWL_LIST_EACH (&st->list, it) {
+    OWL_LIST_EACH (&st->idle, it) {
         struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
         if (looks++ == LOOKS)
             break;
-        if (!owl_session_held(s) && (!best || rank(s) < rank(best)))
+        if (!best || rank(s) < rank(best))
             best = s;
     }
     if (best != old)
@@ -436,18 +453,36 @@ int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *ini
 
 struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id)
 {
-    uint64_t now = owl_now_ms();
     struct stripe *st = stripe_of(t, id);
     pthread_mutex_lock(&st->lock);
     struct owl_session *s = owl_map_get(&st->map, id);
-    if (s) {
-        owl_session_aref(s);
-        atomic_store_explicit(&s->used_ms, now, memory_order_relaxed);
-        owl_list_del(&s->node);
-        owl_list_add(&st->list, &s->node);
-    }
+    if (s)
+        touch(st, owl_session_aref(s));
     pthread_mutex_unlock(&st->lock);
     return s;
+}
+
+/* @p by 1 or -1. */
+static void hold(struct owl_session *s, unsigned by)
+{
+    struct stripe *st = s->table ? stripe_of(s->table, owl_session_id(s)) : NULL;
+    if (st)
+        pthread_mutex_lock(&st->lock);
+    atomic_fetch_add(&s->holds, by);
+    if (st && !owl_session_ended(s))
+        touch(st, s);
+    if (st)
+        pthread_mutex_unlock(&st->lock);
+}
+
+void owl_session_hold(struct owl_session *s)
+{
+    hold(s, 1u);
+}
+
+void owl_session_release(struct owl_session *s)
+{
+    hold(s, -1u);
 }
 
 bool owl_sessions_end(struct owl_sessions *t, owl_str id)
@@ -462,56 +497,41 @@ bool owl_sessions_end(struct owl_sessions *t, owl_str id)
     return s != NULL;
 }
 
-static bool is_idle(const struct owl_sessions *t, const struct owl_session *s, uint64_t now_ms)
+static bool expired(const struct owl_sessions *t, const struct owl_session *s, uint64_t now_ms)
 {
-    if (atomic_load(&s->holds) > 0)
-        return false;
     uint64_t used = atomic_load(&s->used_ms);
     return now_ms > used && now_ms - used >= t->idle_ms;
 }
 
-/* Looks at the first @p n sessions of a stripe: idle ones end, the others go behind the rest.
- * How many ended. */
-static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, size_t n, uint64_t now_ms)
+/* Ends those of a stripe that were idle too long, a batch at most. How many. */
+static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, uint64_t now_ms)
 {
     struct owl_list ended;
     size_t count = 0;
     owl_list_init(&ended);
     pthread_mutex_lock(&st->lock);
-    for (; n > 0 && !owl_list_empty(&st->list); n--) {
-        struct owl_session *s = OWL_CONTAINER(st->list.next, struct owl_session, node);
-        bool idle = is_idle(t, s, now_ms);
-        if (idle)
-            take_out(t, st, s);
-        else
-            owl_list_del(&s->node);
-        owl_list_add(idle ? &ended : &st->list, &s->node);
-        count += idle;
+    OWL_LIST_EACH (&st->idle, it) {
+        struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
+        if (count == BATCH || !expired(t, s, now_ms))
+            break; /* the others were used later */
+        take_out(t, st, s);
+        owl_list_add(&ended, &s->node);
+        count++;
     }
     pthread_mutex_unlock(&st->lock);
     unref_all(&ended);
     return count;
 }
 
-static size_t stripe_size(struct stripe *st)
-{
-    pthread_mutex_lock(&st->lock);
-    size_t n = st->map.n;
-    pthread_mutex_unlock(&st->lock);
-    return n;
-}
-
 size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms)
 {
     size_t ended = 0;
-    if (t->idle_ms == 0)
-        return 0;
-    for (size_t i = 0; i < STRIPES; i++) {
-        struct stripe *st = &t->stripes[i];
-        for (size_t left = stripe_size(st), n; left > 0; left -= n) {
-            n = left < BATCH ? left : BATCH;
-            ended += sweep_batch(t, st, n, now_ms);
-        }
+    for (size_t i = 0; t->idle_ms > 0 && i < STRIPES; i++) {
+        size_t n;
+        do {
+            n = sweep_batch(t, &t->stripes[i], now_ms);
+            ended += n;
+        } while (n == BATCH);
     }
     return ended;
 }

@@ -79,8 +79,7 @@ bool owl_session_held(const struct owl_session *s);
  * none either. The end of a stream says whether a place is free now. */
 OWL_NODISCARD bool owl_session_stream_enter(struct owl_session *s, bool place);
 OWL_NODISCARD bool owl_session_stream_leave(struct owl_session *s);
-/* End those that were idle too long at monotonic @p now_ms; how many. Looks at each session
- * once, a few at a time. */
+/* End those that were idle too long at monotonic @p now_ms, a few at a time; how many. */
 size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms);
 size_t owl_sessions_count(struct owl_sessions *t);
 

@@ -187,8 +187,10 @@ TEST(sessions_outlive_their_table, "")
     struct owl_sessions *t = owl_sessions_new(0, 0);
     struct owl_session *kept = open_one(t);
     owl_session_aunref(open_one(t));
+    owl_session_hold(kept);
     owl_sessions_free(t);
     assert_true(owl_session_ended(kept));
+    owl_session_release(kept);
     assert_int_equal(owl_session_subscribe(kept, OWL_STR("a:b")), 0);
     owl_session_aunref(kept);
     owl_sessions_free(NULL);
@@ -234,6 +236,34 @@ TEST(a_flood_of_sessions_does_not_push_out_those_in_use, "")
     owl_session_release(held);
     owl_session_aunref(held);
     owl_session_aunref(used);
+    owl_sessions_free(t);
+}
+
+TEST(whatever_is_held_the_last_idle_session_gives_way, "")
+{
+    enum { HELD = 2000 };
+    static struct owl_session *held[HELD];
+    struct owl_sessions *t = owl_sessions_new(HELD + 1, 0);
+    for (size_t i = 0; i < HELD; i++) {
+        held[i] = open_one(t);
+        owl_session_hold(held[i]);
+    }
+    struct owl_session *idle = open_one(t);
+    for (int i = 0; i < 5; i++) {
+        struct owl_session *next = open_one(t);
+        assert_true(owl_session_ended(idle));
+        owl_session_aunref(idle);
+        idle = next;
+    }
+    owl_session_hold(idle);
+    struct owl_session *none = NULL;
+    assert_int_equal(owl_sessions_open(t, &init, &none, NULL), -OWL_EBUSY);
+    owl_session_release(held[7]);
+    owl_session_aunref(open_one(t));
+    assert_true(owl_session_ended(held[7]));
+    for (size_t i = 0; i < HELD; i++)
+        owl_session_aunref(held[i]);
+    owl_session_aunref(idle);
     owl_sessions_free(t);
 }
 
@@ -319,7 +349,7 @@ TEST(without_an_idle_time_nothing_expires, "")
     owl_sessions_free(t);
 }
 
-/* More than a batch a stripe: each is looked at once, in whatever order. */
+/* More than a batch a stripe. */
 TEST(a_sweep_reaches_every_session, "")
 {
     enum { N = 10000 };
