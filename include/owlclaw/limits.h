@@ -53,6 +53,7 @@ typedef struct owl_limits {
     /* legacy sessions */
     size_t sessions;           /* over HTTP; default 10000 */
     size_t session_idle_ms;    /* default 1 h */
+    size_t subscription_bytes; /* of what sessions are subscribed to, together; default 64 MiB */
     size_t replay_events;      /* of a stream, that can be sent again; default 1000 */
     size_t replay_bytes;       /* … and their bytes; default 256 KiB */
     size_t replay_total_bytes; /* … of all streams; default 64 MiB */

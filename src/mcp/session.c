@@ -28,14 +28,16 @@ enum {
     RANDOM_BYTES = 16,
     ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
     SUBSCRIPTIONS = 1000,
-    SAMPLE = 8, /* stripes that are looked at for a session that can go */
-    LOOKS = 4,  /* … and sessions of each */
+    SUBSCRIPTION_BYTES = 128, /* about what one takes besides its uri */
+    SAMPLE = 8,               /* stripes that are looked at for a session that can go */
+    LOOKS = 4,                /* … and sessions of each */
     UNINITIALIZED_MS = 600000
 };
 
 struct owl_session {
     struct owl_list node;       /* in its stripe; under the stripe's lock */
-    struct owl_sessions *table; /* counted; NULL: it never was in one */
+    struct stripe *stripe;      /* of its table; NULL: it never was in one */
+    struct owl_sessions *table; /* counts its subscriptions, and is counted; or NULL */
     atomic_uint refs;
     atomic_uint holds, gets;
     _Atomic uint64_t used_ms, streams;
@@ -61,9 +63,10 @@ struct stripe {
 
 struct owl_sessions {
     struct stripe stripes[STRIPES];
-    atomic_size_t refs; /* its owner, and every session that ever was in it */
+    atomic_size_t refs; /* its owner, and every session that knows it */
     atomic_size_t count, sample;
-    size_t max;
+    atomic_size_t uri_bytes; /* of what sessions are subscribed to */
+    size_t max, max_uri_bytes;
     uint64_t idle_ms;
     void *memory; /* of which this is the aligned part */
 };
@@ -86,7 +89,7 @@ uint64_t owl_session_next_stream(struct owl_session *s)
     return atomic_fetch_add(&s->streams, 1) + 1;
 }
 
-struct owl_session *owl_session_new(const struct owl_session_init *init)
+struct owl_session *owl_session_new(struct owl_sessions *t, const struct owl_session_init *init)
 {
     size_t n = sizeof(struct owl_session) + init->client_caps.n + init->client_info.n +
                init->principal.n;
@@ -108,6 +111,9 @@ struct owl_session *owl_session_new(const struct owl_session_init *init)
     atomic_init(&s->level, OWL_LEVEL_INFO);
     atomic_init(&s->initialized, false);
     atomic_init(&s->ended, false);
+    s->table = t;
+    if (t)
+        atomic_fetch_add(&t->refs, 1u);
     static _Atomic uint64_t serials;
     s->rev = init->rev;
     s->owner = init->owner;
@@ -128,8 +134,15 @@ static void table_unref(struct owl_sessions *t)
     owl_free(t->memory);
 }
 
+static void uncount_uris(struct owl_session *s, size_t n, size_t bytes)
+{
+    if (s->table)
+        atomic_fetch_sub(&s->table->uri_bytes, n * SUBSCRIPTION_BYTES + bytes);
+}
+
 static void session_free(struct owl_session *s)
 {
+    uncount_uris(s, s->uris.n, s->uri_bytes);
     void *uri;
     owl_str key;
     for (size_t i = 0; owl_map_next(&s->uris, &i, &key, &uri);)
@@ -244,12 +257,18 @@ bool owl_session_held(const struct owl_session *s)
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
 
-static int add_uri(struct owl_session *s, owl_str uri)
+static bool count_uri(struct owl_session *s, owl_str uri)
 {
-    if (owl_map_get(&s->uris, uri))
-        return 0;
-    if (s->uris.n >= SUBSCRIPTIONS || s->uri_bytes + uri.n > OWL_SESSION_URIS_BYTES)
-        return -OWL_ELIMIT;
+    struct owl_sessions *t = s->table;
+    size_t n = SUBSCRIPTION_BYTES + uri.n;
+    if (!t || atomic_fetch_add(&t->uri_bytes, n) + n <= t->max_uri_bytes || !t->max_uri_bytes)
+        return true;
+    uncount_uris(s, 1, uri.n);
+    return false;
+}
+
+static int keep_uri(struct owl_session *s, owl_str uri)
+{
     char *copy = owl_strndup(uri.p, uri.n);
     if (!copy)
         return -OWL_ENOMEM;
@@ -258,6 +277,20 @@ static int add_uri(struct owl_session *s, owl_str uri)
         owl_free(copy);
     else
         s->uri_bytes += uri.n;
+    return rc;
+}
+
+static int add_uri(struct owl_session *s, owl_str uri)
+{
+    if (owl_map_get(&s->uris, uri))
+        return 0;
+    if (s->uris.n >= SUBSCRIPTIONS || s->uri_bytes + uri.n > OWL_SESSION_URIS_BYTES)
+        return -OWL_ELIMIT;
+    if (!count_uri(s, uri))
+        return -OWL_EBUSY;
+    int rc = keep_uri(s, uri);
+    if (rc != 0)
+        uncount_uris(s, 1, uri.n);
     return rc;
 }
 
@@ -275,7 +308,10 @@ void owl_session_unsubscribe(struct owl_session *s, owl_str uri)
 {
     pthread_mutex_lock(&s->lock);
     void *copy = owl_map_del(&s->uris, uri);
-    s->uri_bytes -= copy ? uri.n : 0;
+    if (copy) {
+        s->uri_bytes -= uri.n;
+        uncount_uris(s, 1, uri.n);
+    }
     pthread_mutex_unlock(&s->lock);
     owl_free(copy);
 }
@@ -290,7 +326,7 @@ bool owl_session_subscribed(struct owl_session *s, owl_str uri)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms)
+struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms, size_t max_uri_bytes)
 {
     void *memory = owl_calloc(1, sizeof(struct owl_sessions) + CACHE_LINE);
     if (!memory)
@@ -300,6 +336,7 @@ struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms)
     t->memory = memory;
     t->max = max;
     t->idle_ms = idle_ms;
+    t->max_uri_bytes = max_uri_bytes;
     atomic_init(&t->refs, 1u);
     atomic_init(&t->count, 0u);
     for (size_t i = 0; i < STRIPES; i++) {
@@ -365,6 +402,7 @@ void owl_sessions_free(struct owl_sessions *t)
 static int insert(struct owl_sessions *t, struct owl_session *s)
 {
     struct stripe *st = stripe_of(t, owl_session_id(s));
+    s->stripe = st;
     pthread_mutex_lock(&st->lock);
     int rc = owl_map_put(&st->map, owl_session_id(s), s, NULL);
     if (rc == 0)
@@ -376,11 +414,9 @@ static int insert(struct owl_sessions *t, struct owl_session *s)
 static int open_counted(struct owl_sessions *t, const struct owl_session_init *init,
                         struct owl_session **ret)
 {
-    struct owl_session *s = owl_session_new(init);
+    struct owl_session *s = owl_session_new(t, init);
     if (!s)
         return -OWL_ENOMEM;
-    s->table = t;
-    atomic_fetch_add(&t->refs, 1u);
     int n = snprintf(s->id, sizeof(s->id), "%u-", init->owner);
     int rc = owl_random_hex(s->id + n, RANDOM_BYTES);
     if (rc == 0)
@@ -465,7 +501,7 @@ struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id)
 /* @p by 1 or -1. */
 static void hold(struct owl_session *s, unsigned by)
 {
-    struct stripe *st = s->table ? stripe_of(s->table, owl_session_id(s)) : NULL;
+    struct stripe *st = s->stripe;
     if (st)
         pthread_mutex_lock(&st->lock);
     atomic_fetch_add(&s->holds, by);

@@ -26,8 +26,10 @@ struct owl_session_init {
     unsigned owner;      /* reactor index */
 };
 
-/* A session outside any table (stdio): id "". One reference; NULL without memory. */
-OWL_NODISCARD struct owl_session *owl_session_new(const struct owl_session_init *init);
+/* A session outside any table (stdio, the old HTTP+SSE): id "". What it is subscribed to counts
+ * among that of @p t (may be NULL). One reference; NULL without memory. */
+OWL_NODISCARD struct owl_session *owl_session_new(struct owl_sessions *t,
+                                                  const struct owl_session_init *init);
 struct owl_session *owl_session_aref(struct owl_session *s);
 void owl_session_aunref(struct owl_session *s);
 
@@ -49,14 +51,16 @@ bool owl_session_ended(const struct owl_session *s);
 uint64_t owl_session_serial(const struct owl_session *s);
 
 /* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES, together
- * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. @errors OWL_ELIMIT, OWL_ENOMEM. */
+ * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. @errors OWL_ELIMIT, OWL_ENOMEM, OWL_EBUSY
+ * (all sessions together have as many as there may be). */
 OWL_NODISCARD int owl_session_subscribe(struct owl_session *s, owl_str uri);
 void owl_session_unsubscribe(struct owl_session *s, owl_str uri);
 bool owl_session_subscribed(struct owl_session *s, owl_str uri);
 
-/* At most @p max sessions (0: no limit), each ending after @p idle_ms without use (0: never).
- * NULL without memory. */
-OWL_NODISCARD struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms);
+/* At most @p max sessions (0: no limit), each ending after @p idle_ms without use (0: never), whose
+ * subscriptions take @p max_uri_bytes at most (0: no limit). NULL without memory. */
+OWL_NODISCARD struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms,
+                                                    size_t max_uri_bytes);
 /* Ends all; sessions that are still referenced live on outside the table. */
 void owl_sessions_free(struct owl_sessions *t);
 /* A new session in the table, with a reference for the caller. In a full table one that nobody

@@ -11,7 +11,7 @@ static int open_session(struct owl_call *c, const struct owl_session_init *init,
     int rc = 0;
     if (front->http)
         rc = owl_sessions_open(front->server->sessions, init, &session, err);
-    else if (!(session = owl_session_new(init)))
+    else if (!(session = owl_session_new(front->server->sessions, init)))
         rc = owl_fail(err, OWL_ENOMEM, NULL);
     if (rc == 0) {
         front->adopt(front, session);

@@ -15,6 +15,11 @@ static enum owl_verdict run(struct owl_call *c)
                                     "a session may subscribe to 1000 resources at most, whose URIs "
                                     "have %d bytes at most, and %d together",
                                     (int)OWL_SESSION_URI_BYTES, (int)OWL_SESSION_URIS_BYTES);
+    if (rc == -OWL_EBUSY)
+        return owl_call_set_failure(c, OWL_EBUSY,
+                                    "all subscriptions take %zu bytes, the most they may; try "
+                                    "again later",
+                                    owl_server_of(c)->limits.subscription_bytes);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
     return OWL_FINISH;

@@ -108,7 +108,8 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->host.list_ttl_ms = o->list_ttl_ms;
     s->host.limits = &s->limits;
     s->registry = owl_registry_new(o->page_items);
-    s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms);
+    s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms,
+                                   s->limits.subscription_bytes);
     s->replays = owl_replays_new(&replay);
     s->host.tasks = owl_task_memory_new(s->limits.tasks, s->limits.task_bytes);
     s->host.task_changed = owl_subs_task;

@@ -25,6 +25,7 @@ OWL_LIMIT_ROW(streams, 10000, 1, 10000000, "streams of GET and of the old HTTP+S
 OWL_LIMIT_ROW(listens, 10000, 1, 10000000, "subscriptions/listen requests, together")
 OWL_LIMIT_ROW(sessions, 10000, 1, 10000000, "sessions of legacy clients over HTTP")
 OWL_LIMIT_ROW(session_idle_ms, 3600000, 100, 2592000000, "a session without use")
+OWL_LIMIT_ROW(subscription_bytes, 67108864, 1024, 68719476736, "what sessions are subscribed to, together")
 OWL_LIMIT_ROW(replay_events, 1000, 1, 1000000, "events of a stream that can be sent again")
 OWL_LIMIT_ROW(replay_bytes, 262144, 1024, 1073741824, "… and their bytes")
 OWL_LIMIT_ROW(replay_total_bytes, 67108864, 1024, 68719476736, "… of all streams")

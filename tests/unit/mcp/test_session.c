@@ -30,7 +30,7 @@ TEST(a_session_outside_a_table_keeps_what_was_agreed, "")
     char caps[] = "{\"roots\":{}}";
     struct owl_session_init own = init;
     own.client_caps = (owl_str){caps, 12};
-    struct owl_session *s = owl_session_new(&own);
+    struct owl_session *s = owl_session_new(NULL, &own);
     assert_non_null(s);
     memset(caps, 'x', sizeof(caps)); /* it has a copy */
     assert_int_equal(owl_session_id(s).n, 0);
@@ -46,7 +46,7 @@ TEST(a_session_outside_a_table_keeps_what_was_agreed, "")
 
 TEST(absent_client_facts_stay_absent, "")
 {
-    struct owl_session *s = owl_session_new(&(struct owl_session_init){.owner = 0});
+    struct owl_session *s = owl_session_new(NULL, &(struct owl_session_init){.owner = 0});
     assert_null(owl_session_client_caps(s).p);
     assert_null(owl_session_client_info(s).p);
     owl_session_aunref(s);
@@ -54,7 +54,7 @@ TEST(absent_client_facts_stay_absent, "")
 
 TEST(flags_and_level_change, "")
 {
-    struct owl_session *s = owl_session_new(&init);
+    struct owl_session *s = owl_session_new(NULL, &init);
     assert_false(owl_session_initialized(s));
     owl_session_set_initialized(s);
     assert_true(owl_session_initialized(s));
@@ -66,7 +66,7 @@ TEST(flags_and_level_change, "")
 
 TEST(streams_of_a_session_share_their_places, "")
 {
-    struct owl_session *s = owl_session_new(&init);
+    struct owl_session *s = owl_session_new(NULL, &init);
     assert_false(owl_session_stream_enter(s, false)); /* none to share */
     assert_true(owl_session_stream_enter(s, true));
     assert_true(owl_session_stream_enter(s, false));
@@ -84,7 +84,7 @@ TEST(streams_of_a_session_share_their_places, "")
 
 TEST(streams_count_from_one, "")
 {
-    struct owl_session *s = owl_session_new(&init);
+    struct owl_session *s = owl_session_new(NULL, &init);
     assert_int_equal(owl_session_next_stream(s), 1);
     assert_int_equal(owl_session_next_stream(s), 2);
     owl_session_aunref(s);
@@ -92,7 +92,7 @@ TEST(streams_count_from_one, "")
 
 TEST(subscriptions_are_kept_once, "")
 {
-    struct owl_session *s = owl_session_new(&init);
+    struct owl_session *s = owl_session_new(NULL, &init);
     char uri[] = "file:///a";
     assert_false(owl_session_subscribed(s, OWL_STR("file:///a")));
     assert_int_equal(owl_session_subscribe(s, owl_str_of(uri)), 0);
@@ -108,7 +108,7 @@ TEST(subscriptions_are_kept_once, "")
 
 TEST(subscriptions_are_limited, "")
 {
-    struct owl_session *s = owl_session_new(&init);
+    struct owl_session *s = owl_session_new(NULL, &init);
     char uri[32];
     for (int i = 0; i < 1000; i++) {
         snprintf(uri, sizeof(uri), "file:///%d", i);
@@ -125,7 +125,7 @@ TEST(subscriptions_are_limited, "")
 
 TEST(a_subscription_without_memory_is_an_error, "")
 {
-    struct owl_session *s = owl_session_new(&init);
+    struct owl_session *s = owl_session_new(NULL, &init);
     for (unsigned long n = 1; n <= 2; n++) {
         owl_alloc_fail_at(n);
         assert_int_equal(owl_session_subscribe(s, OWL_STR("file:///a")), -OWL_ENOMEM);
@@ -141,7 +141,7 @@ TEST(a_subscription_without_memory_is_an_error, "")
 /* mcp-wire 1.9: visible ASCII only, unguessable. */
 TEST(ids_name_the_owner_and_128_random_bits, "")
 {
-    struct owl_sessions *t = owl_sessions_new(10, 1000);
+    struct owl_sessions *t = owl_sessions_new(10, 1000, 0);
     struct owl_session *a = open_one(t), *b = open_one(t);
     owl_str id = owl_session_id(a);
     assert_int_equal(id.n, 2 + 32);
@@ -162,7 +162,7 @@ TEST(ids_name_the_owner_and_128_random_bits, "")
 
 TEST(sessions_are_found_and_ended, "")
 {
-    struct owl_sessions *t = owl_sessions_new(0, 0);
+    struct owl_sessions *t = owl_sessions_new(0, 0, 0);
     struct owl_session *s = open_one(t);
     assert_int_equal(owl_sessions_count(t), 1);
     struct owl_session *found = owl_sessions_find(t, owl_session_id(s));
@@ -184,7 +184,7 @@ TEST(sessions_are_found_and_ended, "")
 
 TEST(sessions_outlive_their_table, "")
 {
-    struct owl_sessions *t = owl_sessions_new(0, 0);
+    struct owl_sessions *t = owl_sessions_new(0, 0, 0);
     struct owl_session *kept = open_one(t);
     owl_session_aunref(open_one(t));
     owl_session_hold(kept);
@@ -198,7 +198,7 @@ TEST(sessions_outlive_their_table, "")
 
 TEST(the_number_of_sessions_is_limited, "")
 {
-    struct owl_sessions *t = owl_sessions_new(2, 1000);
+    struct owl_sessions *t = owl_sessions_new(2, 1000, 0);
     struct owl_session *a = open_one(t), *b = open_one(t), *c = NULL;
     owl_error err = {0};
     owl_session_hold(a);
@@ -218,7 +218,7 @@ TEST(the_number_of_sessions_is_limited, "")
 TEST(a_flood_of_sessions_does_not_push_out_those_in_use, "")
 {
     enum { MAX = 1000, FLOOD = 20000, EVERY = 50 };
-    struct owl_sessions *t = owl_sessions_new(MAX, 0);
+    struct owl_sessions *t = owl_sessions_new(MAX, 0, 0);
     struct owl_session *held = open_one(t), *used = open_one(t);
     owl_session_hold(held);
     owl_session_set_initialized(used);
@@ -243,7 +243,7 @@ TEST(whatever_is_held_the_last_idle_session_gives_way, "")
 {
     enum { HELD = 2000 };
     static struct owl_session *held[HELD];
-    struct owl_sessions *t = owl_sessions_new(HELD + 1, 0);
+    struct owl_sessions *t = owl_sessions_new(HELD + 1, 0, 0);
     for (size_t i = 0; i < HELD; i++) {
         held[i] = open_one(t);
         owl_session_hold(held[i]);
@@ -267,9 +267,39 @@ TEST(whatever_is_held_the_last_idle_session_gives_way, "")
     owl_sessions_free(t);
 }
 
+TEST(subscriptions_of_all_sessions_are_limited_together, "")
+{
+    enum { EACH = 128 + 4, MAX = 3 * EACH };
+    struct owl_sessions *t = owl_sessions_new(0, 0, MAX);
+    struct owl_session *a = open_one(t), *b = open_one(t), *outside = owl_session_new(t, &init);
+    assert_int_equal(owl_session_subscribe(a, OWL_STR("a://")), 0);
+    assert_int_equal(owl_session_subscribe(a, OWL_STR("a://")), 0); /* once is enough */
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("a://")), 0);
+    assert_int_equal(owl_session_subscribe(outside, OWL_STR("a://")), 0);
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("b://")), -OWL_EBUSY);
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("a://")), 0);
+    assert_false(owl_session_subscribed(b, OWL_STR("b://")));
+
+    owl_session_unsubscribe(a, OWL_STR("b://"));
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("b://")), -OWL_EBUSY);
+    owl_session_unsubscribe(a, OWL_STR("a://"));
+    for (int i = 0; i < 2; i++) { /* what could not be kept is not counted */
+        owl_alloc_fail_at(1);
+        assert_int_equal(owl_session_subscribe(a, OWL_STR("b://")), -OWL_ENOMEM);
+        owl_alloc_fail_at(0);
+    }
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("b://")), 0);
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("c://")), -OWL_EBUSY);
+    owl_session_aunref(outside); /* and what has gone counts no more */
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("c://")), 0);
+    owl_session_aunref(a);
+    owl_session_aunref(b);
+    owl_sessions_free(t);
+}
+
 TEST(opening_without_memory_leaves_nothing_behind, "")
 {
-    struct owl_sessions *t = owl_sessions_new(5, 1000);
+    struct owl_sessions *t = owl_sessions_new(5, 1000, 0);
     struct owl_session *s = NULL;
     unsigned long n = 1;
     for (;; n++) {
@@ -288,14 +318,14 @@ TEST(opening_without_memory_leaves_nothing_behind, "")
     owl_session_aunref(s);
     owl_sessions_free(t);
     owl_alloc_fail_at(1);
-    assert_null(owl_sessions_new(1, 1));
+    assert_null(owl_sessions_new(1, 1, 0));
     owl_alloc_fail_at(0);
 }
 
 TEST(idle_sessions_expire_and_used_ones_do_not, "")
 {
     enum { IDLE = 60000 };
-    struct owl_sessions *t = owl_sessions_new(0, IDLE);
+    struct owl_sessions *t = owl_sessions_new(0, IDLE, 0);
     uint64_t before = owl_now_ms();
     struct owl_session *s = open_one(t);
     uint64_t after = owl_now_ms();
@@ -312,7 +342,7 @@ TEST(idle_sessions_expire_and_used_ones_do_not, "")
 
 TEST(finding_a_session_counts_as_use, "")
 {
-    struct owl_sessions *t = owl_sessions_new(0, 60000);
+    struct owl_sessions *t = owl_sessions_new(0, 60000, 0);
     struct owl_session *s = open_one(t);
     uint64_t opened = owl_now_ms();
     while (owl_now_ms() < opened + 5)
@@ -326,7 +356,7 @@ TEST(finding_a_session_counts_as_use, "")
 
 TEST(a_held_session_does_not_expire, "")
 {
-    struct owl_sessions *t = owl_sessions_new(0, 1000);
+    struct owl_sessions *t = owl_sessions_new(0, 1000, 0);
     struct owl_session *s = open_one(t);
     owl_session_hold(s);
     owl_session_hold(s);
@@ -342,7 +372,7 @@ TEST(a_held_session_does_not_expire, "")
 
 TEST(without_an_idle_time_nothing_expires, "")
 {
-    struct owl_sessions *t = owl_sessions_new(0, 0);
+    struct owl_sessions *t = owl_sessions_new(0, 0, 0);
     owl_session_aunref(open_one(t));
     assert_int_equal(owl_sessions_sweep(t, UINT64_MAX), 0);
     assert_int_equal(owl_sessions_count(t), 1);
@@ -354,7 +384,7 @@ TEST(a_sweep_reaches_every_session, "")
 {
     enum { N = 10000 };
     static struct owl_session *s[N];
-    struct owl_sessions *t = owl_sessions_new(0, 1000);
+    struct owl_sessions *t = owl_sessions_new(0, 1000, 0);
     for (size_t i = 0; i < N; i++) {
         s[i] = open_one(t);
         if (i % 3 == 0)
@@ -435,7 +465,7 @@ TEST(threads_share_a_table, "")
 {
     static struct crowd c;
     pthread_t users[THREADS], sweeper;
-    c.t = owl_sessions_new(0, 1);
+    c.t = owl_sessions_new(0, 1, 0);
     assert_non_null(c.t);
     for (unsigned i = 0; i < SHARED; i++) {
         struct owl_session *s = open_one(c.t);

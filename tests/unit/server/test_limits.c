@@ -18,6 +18,7 @@ TEST(limits_that_are_not_given_have_their_defaults, "")
     assert_int_equal(l.sessions, 10000);
     assert_int_equal(l.streams, 10000);
     assert_int_equal(l.listens, 10000);
+    assert_int_equal(l.subscription_bytes, 64 << 20);
     assert_int_equal(l.parked, 1000);
     assert_int_equal(l.queue_bytes, 1 << 20);
     assert_int_equal(l.header_ms, 10000);
@@ -198,5 +199,38 @@ TEST(listens_are_counted_and_given_back, "")
     free(all);
     http_close(&b);
     http_close(&c);
+    server_end(s);
+}
+
+/* The error code of a subscription, 0 if it is taken. */
+static int64_t subscribe(struct http *h, int i)
+{
+    char *params = text_of("\"uri\":\"x://%0400d\"", i);
+    char *text = legacy_text("1", "resources/subscribe", params);
+    legacy_send(h, text);
+    assert_int_equal(http_head(h), 200);
+    msg *m = http_next(h);
+    int64_t code = at(m, "error") ? int_at(m, "error/code") : 0;
+    if (code != 0) {
+        assert_true(owl_json_bool(at(m, "error/data/retryable"), false));
+        assert_non_null(strstr(str_at(m, "error/message"), "1100 bytes"));
+    }
+    owl_json_doc_free(m);
+    free(text);
+    free(params);
+    return code;
+}
+
+TEST(subscriptions_of_all_sessions_are_limited, "")
+{
+    owl_server *s = small_server((owl_limits){.subscription_bytes = 1100});
+    add_resource(s, (owl_resource){.uri = "x:y", .name = "n", .handler = say_hello});
+    struct http a = legacy_open(s, "{}"), b = legacy_open(s, "{}");
+    assert_int_equal(subscribe(&a, 1), 0);
+    assert_int_equal(subscribe(&b, 1), 0);
+    assert_int_equal(subscribe(&a, 2), -32603);
+    assert_int_equal(subscribe(&a, 1), 0); /* it is there already */
+    http_close(&a);
+    http_close(&b);
     server_end(s);
 }
