@@ -79,6 +79,7 @@ struct owl_sub {
     struct owl_list node;       /* among all of the reactor */
     uint64_t heard, heard_task; /* which of the reactor's news it heard last */
     struct owl_server *server;
+    struct owl_server_local *local;
     struct owl_session *session; /* legacy: counted */
     struct owl_call *call;       /* modern: the listen call */
     unsigned changes;            /* modern: OWL_CHANGED_* that it asked for */
@@ -117,13 +118,16 @@ void owl_streams_give(struct owl_server *s);
 
 /* ---- the server ---- */
 
-enum { OWL_EAR_BUCKETS = 1024 };
+enum { OWL_EAR_BUCKETS = 64 };
 
 /* What a reactor is about to tell. */
 struct owl_telling {
     struct owl_server_local *local;
     struct owl_list news;
-    uint64_t told; /* news so far */
+    struct owl_map waiting; /* those of tasks that nobody has heard yet, by the task's id */
+    size_t bytes;           /* payloads of their tasks */
+    bool lost;              /* there were too many: it was logged */
+    uint64_t told;          /* news so far */
     struct owl_timer timer;
 };
 
@@ -133,7 +137,9 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
     struct owl_reactor *reactor;
     struct owl_list subs;
-    struct owl_list ears[OWL_EAR_BUCKETS]; /* of subs, by their keys */
+    struct owl_list *ears; /* of subs, by their keys: buckets, as many as a power of two */
+    size_t n_buckets, n_ears;
+    struct owl_list first_ears[OWL_EAR_BUCKETS]; /* the buckets, until there are more */
     struct owl_telling changes, tasks;
     struct owl_list sse_peers; /* server/sse.c */
     struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */

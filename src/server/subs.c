@@ -4,22 +4,54 @@
 #include "server/subs.h"
 #include "base/alloc.h"
 
+enum { MOST_BUCKETS = 1 << 18 }; /* to fill more of them would hold up the reactor too long */
+
 struct owl_list *owl_subs__ears(struct owl_server_local *l, uint64_t key)
 {
-    return &l->ears[key % OWL_EAR_BUCKETS];
+    return &l->ears[key & (l->n_buckets - 1)];
+}
+
+/* Twice as many buckets. Ears stay in their order: those that have heard are behind. Without memory
+ * they are just more in each. */
+static void spread(struct owl_server_local *l)
+{
+    size_t n = l->n_buckets * 2;
+    struct owl_list *old = l->ears, *ears = owl_malloc(n * sizeof *ears);
+    if (!ears)
+        return;
+    for (size_t i = 0; i < n; i++)
+        owl_list_init(&ears[i]);
+    l->ears = ears;
+    l->n_buckets = n;
+    for (size_t i = 0; i < n / 2; i++)
+        OWL_LIST_EACH (&old[i], it) {
+            owl_list_del(it);
+            owl_list_add(owl_subs__ears(l, OWL_CONTAINER(it, struct owl_ear, node)->key), it);
+        }
+    if (old != l->first_ears)
+        owl_free(old);
 }
 
 static void listen_for(struct owl_server_local *l, struct owl_sub *sub, struct owl_ear *ear,
                        uint64_t key)
 {
     *ear = (struct owl_ear){.sub = sub, .key = key, .heard = l->tasks.told};
+    if (++l->n_ears > l->n_buckets && l->n_buckets < MOST_BUCKETS)
+        spread(l);
     owl_list_add(owl_subs__ears(l, key), &ear->node);
+}
+
+static void listen_no_more(struct owl_server_local *l, struct owl_ear *ear)
+{
+    l->n_ears--;
+    owl_list_del(&ear->node);
 }
 
 void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub)
 {
     struct owl_server_local *l = owl_server_local(s, r);
     sub->server = s;
+    sub->local = l;
     sub->heard = l->changes.told; /* what is being told is older than it */
     sub->heard_task = l->tasks.told;
     atomic_fetch_add(&s->n_subs, 1);
@@ -37,9 +69,9 @@ void owl_subs_remove(struct owl_sub *sub)
     atomic_fetch_sub(&sub->server->n_subs, 1);
     owl_list_del(&sub->node);
     if (sub->ear.sub)
-        owl_list_del(&sub->ear.node);
+        listen_no_more(sub->local, &sub->ear);
     for (size_t i = 0; i < sub->n_tasks; i++)
-        owl_list_del(&sub->ears[i].node);
+        listen_no_more(sub->local, &sub->ears[i]);
 }
 
 bool owl_streams_take(struct owl_server *s)
@@ -72,14 +104,22 @@ struct ended {
     uint64_t serial;
 };
 
+static struct owl_sub *sub_of(struct owl_server_local *l, uint64_t serial)
+{
+    OWL_LIST_EACH (owl_subs__ears(l, serial), it) {
+        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_ear, node)->sub;
+        if (sub->session && owl_session_serial(sub->session) == serial)
+            return sub;
+    }
+    return NULL;
+}
+
 static void on_ended(struct owl_reactor *r, struct owl_msg *m)
 {
     struct ended *e = OWL_CONTAINER(m, struct ended, msg);
-    OWL_LIST_EACH (owl_subs__ears(owl_server_local(e->server, r), e->serial), it) {
-        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_ear, node)->sub;
-        if (sub->session && owl_session_serial(sub->session) == e->serial)
-            sub->end(sub);
-    }
+    struct owl_server_local *l = owl_server_local(e->server, r);
+    for (struct owl_sub *sub; (sub = sub_of(l, e->serial));) /* one may take others with it */
+        sub->end(sub);
     owl_free(e);
 }
 

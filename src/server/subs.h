@@ -6,7 +6,8 @@
 
 #include "server/server.h"
 
-/* On its reactor: where those are that listen for @p key, among others. */
+/* On its reactor: where those are that listen for @p key, among a few others. Not the same any more
+ * once a subscriber was added. */
 struct owl_list *owl_subs__ears(struct owl_server_local *l, uint64_t key);
 
 /* [any] To every reactor, which count in s->telling until all have heard. 0 or -OWL_ENOMEM: not all

@@ -8,7 +8,10 @@
 #include "codec/json.h"
 #include "server/subs.h"
 
-enum { TELL_NS = 200 * 1000 }; /* for so long in a tick */
+enum {
+    TELL_NS = 200 * 1000, /* for so long in a tick */
+    MAX_WAITING = 100000  /* tasks that wait to be told of */
+};
 
 struct news {
     struct owl_msg msg;
@@ -79,15 +82,14 @@ static bool wants_uri(struct owl_sub *sub, owl_str uri)
     return false;
 }
 
-static bool wants_task(const struct owl_sub *sub, const struct owl_task *t)
+static bool wants_task(const struct owl_ear *ear, const struct owl_task *t)
 {
+    const struct owl_sub *sub = ear->sub;
     if (sub->session)
         return owl_session_serial(sub->session) == t->session &&
                owl_session_initialized(sub->session) && !owl_session_ended(sub->session);
-    for (size_t i = 0; i < sub->n_tasks; i++)
-        if (owl_str_is(sub->tasks[i], t->id))
-            return owl_str_eq(sub->call->principal, t->principal);
-    return false;
+    return owl_str_is(sub->tasks[ear - sub->ears], t->id) &&
+           owl_str_eq(sub->call->principal, t->principal);
 }
 
 static void tell(struct owl_sub *sub, const struct news *n)
@@ -124,11 +126,11 @@ static bool tell_subs(struct owl_list *subs, const struct news *n, uint64_t end)
     return true;
 }
 
-/* Likewise, of a task. */
-static bool tell_ears(struct owl_list *ears, const struct news *n, uint64_t end)
+/* Likewise of a task, those that are where @p key is. */
+static bool tell_ears(struct owl_server_local *l, uint64_t key, const struct news *n, uint64_t end)
 {
     uint64_t id = owl_hash(owl_str_of(n->task->id));
-    while (!owl_list_empty(ears)) {
+    for (struct owl_list *ears; !owl_list_empty(ears = owl_subs__ears(l, key));) {
         struct owl_ear *ear = OWL_CONTAINER(ears->next, struct owl_ear, node);
         struct owl_sub *sub = ear->sub;
         if (ear->heard == n->serial)
@@ -139,7 +141,7 @@ static bool tell_ears(struct owl_list *ears, const struct news *n, uint64_t end)
         owl_list_del(&ear->node);
         owl_list_add(ears, &ear->node);
         bool may = ear->key == id || ear->key == n->task->session;
-        if (!may || sub->heard_task == n->serial || !wants_task(sub, n->task))
+        if (!may || sub->heard_task == n->serial || !wants_task(ear, n->task))
             continue;
         sub->heard_task = n->serial; /* it may have asked twice for the same */
         notify_task(sub, n->task);
@@ -151,18 +153,63 @@ static bool tell_until(struct owl_server_local *l, const struct news *n, uint64_
 {
     if (!n->task)
         return tell_subs(&l->subs, n, end);
-    return tell_ears(owl_subs__ears(l, owl_hash(owl_str_of(n->task->id))), n, end) &&
-           tell_ears(owl_subs__ears(l, n->task->session), n, end);
+    return tell_ears(l, owl_hash(owl_str_of(n->task->id)), n, end) &&
+           (!n->task->session || tell_ears(l, n->task->session, n, end));
 }
 
 static void news_free(struct news *n)
 {
     if (!n->task)
         atomic_fetch_sub(&n->server->telling, 1u);
-    owl_list_del(&n->node);
     owl_task_aunref(n->task);
     owl_buf_done(&n->members);
     owl_free(n);
+}
+
+/* ---- what waits ---- */
+
+/* No newer version of its task takes its place any more. */
+static void unwait(struct owl_telling *t, const struct news *n)
+{
+    if (n->task && owl_map_get(&t->waiting, owl_str_of(n->task->id)) == n)
+        owl_map_del(&t->waiting, owl_str_of(n->task->id));
+}
+
+static void drop(struct owl_telling *t, struct news *n)
+{
+    unwait(t, n);
+    t->bytes -= n->task ? n->task->payload.n : 0;
+    owl_list_del(&n->node);
+    news_free(n);
+}
+
+/* Tasks change faster than clients can be told: as of the tasks that are kept, the oldest go. */
+static void lose(struct owl_telling *t, const struct news *keep)
+{
+    const struct owl_server *s = keep->server;
+    while ((t->bytes > s->limits.task_bytes || t->waiting.n > MAX_WAITING) &&
+           t->news.next != &keep->node) {
+        drop(t, OWL_CONTAINER(t->news.next, struct news, node));
+        if (!t->lost)
+            OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs",
+                    "clients are not told of some tasks: they change faster than clients can be "
+                    "told");
+        t->lost = true;
+    }
+}
+
+static void wait_turn(struct owl_telling *t, struct news *n)
+{
+    void *older = NULL;
+    owl_list_add(&t->news, &n->node);
+    if (!n->task)
+        return;
+    t->bytes += n->task->payload.n;
+    /* Without memory both are told. */
+    OWL_IGNORE(owl_map_put(&t->waiting, owl_str_of(n->task->id), n, &older));
+    if (older)
+        drop(t, older);
+    lose(t, n);
 }
 
 static void go_on(struct owl_timer *timer)
@@ -171,14 +218,17 @@ static void go_on(struct owl_timer *timer)
     uint64_t end = owl_now_ns() + TELL_NS;
     while (!owl_list_empty(&t->news)) {
         struct news *n = OWL_CONTAINER(t->news.next, struct news, node);
-        if (n->serial == 0)
+        if (n->serial == 0) {
             n->serial = ++t->told;
+            unwait(t, n);
+        }
         if (!tell_until(t->local, n, end)) {
             owl_timer_start(t->local->reactor, timer, 0);
             return;
         }
-        news_free(n);
+        drop(t, n);
     }
+    t->lost = false;
 }
 
 static void on_news(struct owl_reactor *r, struct owl_msg *m)
@@ -193,7 +243,7 @@ static void on_news(struct owl_reactor *r, struct owl_msg *m)
         owl_buf_putz(&n->members, "\"uri\":");
         owl_json_quote(&n->members, (owl_str){n->uri, n->n});
     }
-    owl_list_add(&t->news, &n->node);
+    wait_turn(t, n);
     if (!owl_timer_active(&t->timer))
         owl_timer_start(r, &t->timer, 0); /* those that come with it have the same turn */
 }
@@ -211,7 +261,6 @@ static int post_all(const struct news *news, owl_str uri)
         }
         *n = *news;
         n->msg.run = on_news;
-        owl_list_init(&n->node);
         owl_buf_init(&n->members, 64 * 1024);
         n->task = news->task ? owl_task_aref(news->task) : NULL;
         if (!n->task)
@@ -250,18 +299,22 @@ static void telling_init(struct owl_telling *t, struct owl_server_local *l)
 {
     t->local = l;
     owl_list_init(&t->news);
+    owl_map_init(&t->waiting);
     owl_timer_init(&t->timer, go_on);
 }
 
 static void telling_done(struct owl_telling *t)
 {
     while (t->local && !owl_list_empty(&t->news))
-        news_free(OWL_CONTAINER(t->news.next, struct news, node));
+        drop(t, OWL_CONTAINER(t->news.next, struct news, node));
+    owl_map_done(&t->waiting);
 }
 
 void owl_subs_init_local(struct owl_server_local *l)
 {
     owl_list_init(&l->subs);
+    l->ears = l->first_ears;
+    l->n_buckets = OWL_EAR_BUCKETS;
     for (size_t i = 0; i < OWL_EAR_BUCKETS; i++)
         owl_list_init(&l->ears[i]);
     telling_init(&l->changes, l);
@@ -272,4 +325,6 @@ void owl_tell__done(struct owl_server_local *l)
 {
     telling_done(&l->changes);
     telling_done(&l->tasks);
+    if (l->ears != l->first_ears)
+        owl_free(l->ears);
 }

@@ -306,4 +306,14 @@ static inline void expect_ack(msg *m)
     expect_str(m, "result/resultType", "complete");
 }
 
+static inline void listen_to(struct http *h, const char *filter, const char *caps)
+{
+    char *params = text_of("\"notifications\":%s", filter);
+    char *text = modern_text("\"sub\"", "subscriptions/listen", params, caps, "");
+    modern_send(h, "", text);
+    free(text);
+    free(params);
+    http_head(h);
+}
+
 #endif

@@ -434,16 +434,6 @@ TEST(modern_tasks_tell_nothing_by_themselves, "mcp:K7")
     everywhere(check_silence);
 }
 
-static void listen_to(struct http *h, const char *filter, const char *caps)
-{
-    char *params = text_of("\"notifications\":%s", filter);
-    char *text = modern_text("\"sub\"", "subscriptions/listen", params, caps, "");
-    modern_send(h, "", text);
-    free(text);
-    free(params);
-    http_head(h);
-}
-
 static void check_listen(void)
 {
     struct http h = http_open(s);
