@@ -7,7 +7,10 @@
 #include "codec/scan.h"
 #include "server/server.h"
 
-enum { MAX_STRINGS = 1000 }; /* of one kind in a filter */
+enum {
+    MAX_STRINGS = 1000,    /* of one kind in a filter */
+    MAX_BYTES = 256 * 1024 /* that a message may keep for as long as it is listened to */
+};
 
 static const struct {
     unsigned bit, capability;
@@ -173,6 +176,11 @@ static enum owl_verdict run(struct owl_call *c)
 {
     owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
     struct owl_sub *sub = owl_arena_zalloc(c->arena, sizeof *sub);
+    if (owl_arena_used(c->arena) > MAX_BYTES)
+        return owl_call_set_failure(c, OWL_EPARAMS,
+                                    "subscriptions/listen keeps its message, which may take %d "
+                                    "bytes; this one takes %zu",
+                                    (int)MAX_BYTES, owl_arena_used(c->arena));
     if (!owl_span_is_object(filter))
         return owl_call_set_failure(c, OWL_EPARAMS,
                                     "subscriptions/listen needs params.notifications");

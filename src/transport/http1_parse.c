@@ -11,6 +11,7 @@
 enum {
     FIRST_HEADERS = 16,     /* enough for an ordinary head */
     FIRST_BODY = 64 * 1024, /* believed of a Content-Length before bytes have come */
+    SMALL_BODY = 16 * 1024, /* of each body is not counted: who holds the rest locks nobody out */
     RAW_SLACK = 1024        /* method, version and ordinary white space of a head */
 };
 
@@ -347,11 +348,10 @@ static int on_head(llhttp_t *llhttp)
 
 static bool body_grow(struct owl_http__parse *p, size_t need)
 {
-    size_t cap = p->_body_cap * 2;
-    if (p->_body_cap == 0)
-        cap = p->_announced < FIRST_BODY ? p->_announced : FIRST_BODY;
-    if (cap > p->limits->body_bytes)
-        cap = p->limits->body_bytes;
+    size_t cap = p->_body_cap || p->_chunked ? p->_body_cap * 2 : FIRST_BODY;
+    size_t most = p->_chunked ? p->limits->body_bytes : p->_announced;
+    if (cap > most)
+        cap = most;
     if (cap < need)
         cap = need;
     char *body = owl_arena_realloc(p->arena, p->_body, p->_body_cap, cap);
@@ -374,7 +374,8 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t n)
     size_t had = p->view.body.n;
     if (n > p->limits->body_bytes - had)
         return body_too_long(p);
-    if (!pool_take(p, n))
+    size_t small = had < SMALL_BODY ? SMALL_BODY - had : 0;
+    if (n > small && !pool_take(p, n - small))
         return refuse(p, 503, "Too much is being received at once; try again later", 0);
     if (n > p->_body_cap - had && !body_grow(p, had + n))
         return no_memory(p);

@@ -161,6 +161,31 @@ TEST(an_id_that_is_too_long_is_refused, "")
     server_end(s);
 }
 
+/* The answer to a listen with @p blanks behind it. */
+static msg *listen_with(owl_server *s, int blanks)
+{
+    struct http h = http_open(s);
+    char *text = modern_text("1", "subscriptions/listen", "\"notifications\":{}", "{}", "");
+    char *padded = text_of("%s%*s", text, blanks, "");
+    modern_send(&h, "", padded);
+    http_head(&h);
+    msg *m = http_next(&h);
+    free(padded);
+    free(text);
+    http_close(&h);
+    return m;
+}
+
+TEST(a_listen_keeps_no_large_message, "")
+{
+    owl_server *s = small_server((owl_limits){.listens = 2});
+    expect_str(listen_with(s, 250 * 1024), "method", "notifications/subscriptions/acknowledged");
+    msg *m = listen_with(s, 256 * 1024);
+    assert_non_null(strstr(str_at(m, "error/message"), "262144"));
+    expect_int(m, "error/code", -32602);
+    server_end(s);
+}
+
 TEST(listens_are_counted_and_given_back, "")
 {
     static const char listen[] =
