@@ -39,7 +39,7 @@ static unsigned run(owl_str in, size_t step, int *ret_status)
         complete++;
         owl_http__parse_reset(&p);
     }
-    owl_http__parse_done(&p);
+    owl_http__parse_release(&p);
     return complete;
 }
 

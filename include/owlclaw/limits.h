@@ -45,8 +45,8 @@ typedef struct owl_limits {
                                   * dropped; default 1 MiB */
     size_t queue_total_bytes;    /* unsent to all peers over HTTP, beyond which those that have read
                                   * nothing for longest are dropped; default 256 MiB */
-    size_t input_total_bytes;    /* bodies of HTTP requests that are not answered yet; default
-                                  * 256 MiB */
+    size_t input_total_bytes;    /* bodies of HTTP requests, for as long as anything works on them;
+                                  * default 256 MiB */
     size_t streams;              /* of GET and of the old HTTP+SSE; default 10000 */
     size_t listens;              /* subscriptions/listen; default 10000 */
 

@@ -313,11 +313,25 @@ static enum owl_dispatched dispatch_one(struct owl_inbound *in, owl_str proved,
 
 /* ---- batches ---- */
 
+/* The arena of a batch, which holds its text, this and the outer front of an HTTP request. The
+ * calls of its members may outlive the answer, and their last reference may go on any thread. */
+struct common {
+    struct owl_arena *arena;
+    atomic_size_t refs;
+};
+
+static void common_unref(void *data)
+{
+    struct common *c = data;
+    if (atomic_fetch_sub(&c->refs, 1) == 1)
+        owl_arena_free(c->arena);
+}
+
 /* Collects the responses of a batch; the front gets them as one array. */
 struct batch {
     struct owl_front front; /* the sink of the members' calls */
     struct owl_front *outer;
-    struct owl_arena *arena; /* in which the outer front of an HTTP request lives */
+    struct common *common;
     size_t left;
     struct owl_buf out;
 };
@@ -353,7 +367,7 @@ static void batch_done(struct batch *b)
     }
     b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), status);
     owl_buf_done(&b->out);
-    owl_arena_free(b->arena);
+    common_unref(b->common);
     owl_free(b);
 }
 
@@ -373,6 +387,18 @@ static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str mes
 
 static const struct owl_sink_ops batch_ops = {.send = batch_send, .respond = batch_respond};
 
+/* The arena of one member, which keeps that of the batch. NULL without memory. */
+static struct owl_arena *member_arena(struct common *c)
+{
+    struct owl_arena *a = owl_arena_new(0);
+    if (!a || owl_arena_cleanup(a, common_unref, c) != 0) {
+        owl_arena_free(a);
+        return NULL;
+    }
+    atomic_fetch_add(&c->refs, 1);
+    return a;
+}
+
 /* One member, in an arena of its own because its call lives on its own. */
 static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_str text)
 {
@@ -382,14 +408,13 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
     owl_buf_init(&out, 64 * 1024);
     one.front = &b->front;
     one.in_batch = true;
-    one.arena = owl_arena_new(0);
-    char *copy = one.arena ? owl_arena_dup(one.arena, text) : NULL;
+    one.arena = member_arena(b->common);
     enum owl_dispatched d = OWL_DISPATCH_REFUSED;
-    if (!copy) {
+    if (!one.arena) {
         owl_rpc_error(&out, (owl_str){NULL, 0}, owl_err_info(OWL_ENOMEM)->rpc_code,
                       owl_str_of(owl_err_info(OWL_ENOMEM)->text), (owl_str){NULL, 0});
     } else {
-        d = dispatch_one(&one, (owl_str){copy, text.n}, NULL, NULL, &out, &status);
+        d = dispatch_one(&one, text, NULL, NULL, &out, &status);
     }
     if (d == OWL_DISPATCH_REFUSED)
         batch_add(b, owl_buf_str(&out), out.rc);
@@ -423,12 +448,16 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
                                           struct owl_buf *out, int *status)
 {
     struct batch *b = owl_calloc(1, sizeof *b);
-    if (!b) {
+    struct common *common = b ? owl_arena_alloc(in->arena, sizeof *common) : NULL;
+    if (!common) {
+        owl_free(b);
         owl_error err;
         owl_fail(&err, OWL_ENOMEM, NULL);
         return refuse_text(in, &err, out, status);
     }
-    b->arena = in->arena; /* holds the array too: until all members have begun, and then some */
+    common->arena = in->arena;
+    atomic_init(&common->refs, 1);
+    b->common = common;
     in->arena = NULL;
     b->front = (struct owl_front){.sink = {&batch_ops},
                                   .server = in->front->server,

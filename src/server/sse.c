@@ -338,13 +338,15 @@ static owl_str session_id(owl_str query)
 
 static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req, owl_str id)
 {
-    owl_str body = owl_http_view(req)->body, who = owl_http_peer(req);
+    owl_str who = owl_http_peer(req);
     struct letter *l = owl_calloc(1, sizeof *l);
-    struct owl_arena *arena = owl_arena_new(0);
-    char *copy = arena ? owl_arena_dup(arena, body) : NULL;
-    char *name = arena ? owl_arena_dup(arena, who) : NULL;
-    if (!l || !copy || !name) {
-        owl_arena_free(arena);
+    if (!l)
+        return NULL;
+    l->text = owl_http_view(req)->body;
+    l->arena = owl_http_take_arena(req);
+    char *name = owl_arena_dup(l->arena, who);
+    if (!name) {
+        owl_arena_free(l->arena);
         owl_free(l);
         return NULL;
     }
@@ -354,8 +356,6 @@ static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req,
     l->req = req;
     l->home = owl_http_reactor(req);
     atomic_init(&l->refs, 2);
-    l->arena = arena;
-    l->text = (owl_str){copy, body.n};
     l->principal = (owl_str){name, who.n};
     owl_buf_init(&l->out, 64 * 1024);
     memcpy(l->id, id.p, id.n);

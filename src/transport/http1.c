@@ -56,15 +56,21 @@ static struct owl_http_limits limits_or_defaults(const struct owl_http_limits *g
 /* The buffers are left untouched, so that an unused server costs no memory for them. */
 static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor *r)
 {
+    unsigned n = owl_runtime_count(owl_reactor_runtime(r));
     struct owl_http__shard *s = owl_malloc(sizeof(*s));
-    if (!s)
+    struct owl_http__pool *bodies = owl_http__pool_new(h->limits.input_total_bytes / n);
+    if (!s || !bodies) {
+        owl_free(bodies);
+        owl_free(s);
         return NULL;
+    }
+    s->bodies = bodies;
     s->http = h;
     s->reactor = r;
     owl_list_init(&s->conns);
     owl_list_init(&s->behind);
-    s->queued = s->received = 0;
-    s->max_queued = h->limits.queue_total_bytes / owl_runtime_count(owl_reactor_runtime(r));
+    s->queued = 0;
+    s->max_queued = h->limits.queue_total_bytes / n;
     s->draining = false;
     s->date_at = (time_t)-1;
     owl_list_init(&s->line);
@@ -102,6 +108,7 @@ void owl_http_free(struct owl_http *h)
     for (unsigned i = 0; i < h->n; i++) {
         OWL_ASSERT(owl_list_empty(&h->shards[i]->conns));
         owl_buf_done(&h->shards[i]->sealed);
+        owl_http__pool_give(h->shards[i]->bodies, 1);
         owl_free(h->shards[i]);
     }
     owl_free(h);
@@ -440,7 +447,7 @@ static void on_closed(uv_handle_t *handle)
     struct owl_http *h = c->shard->http;
     if (c->open)
         h->ops.gone(h->user, &c->req);
-    owl_http__parse_done(&c->parse);
+    owl_http__parse_release(&c->parse);
     owl_buf_done(&c->ahead);
     conn_free(c);
 }
@@ -491,8 +498,7 @@ static struct owl_http__conn *conn_new(struct owl_http__shard *s, struct owl_tls
     owl_timer_init(&c->timer, on_timer);
     owl_buf_init(&c->ahead, 2 * (OWL_HTTP__AHEAD_BYTES + OWL_HTTP__RECORD_BYTES));
     owl_http__parse_init(&c->parse, &s->http->limits);
-    c->parse.pool = &s->received;
-    c->parse.pool_max = s->http->limits.input_total_bytes / s->http->n;
+    c->parse.pool = s->bodies;
     owl_list_init(&c->behind);
     owl_list_add(&s->conns, &c->link);
     return c;

@@ -23,7 +23,7 @@ struct owl_http_limits { /* 0: the default */
     size_t body_bytes;   /* 4 MiB → 413 */
     size_t queue_bytes;  /* unsent when a stream is written to; 1 MiB → the peer is dropped */
     size_t queue_total_bytes; /* unsent to all; 256 MiB → those that read least are dropped */
-    size_t input_total_bytes; /* bodies of requests that are not over; 256 MiB → 503 */
+    size_t input_total_bytes; /* bodies that somebody holds; 256 MiB → 503 */
     unsigned header_ms;       /* first byte to end of headers; 10 s → 408 */
     unsigned body_ms;         /* end of headers to end of body; 30 s → 408 */
     unsigned idle_ms;         /* between requests; 75 s → closed */
@@ -90,8 +90,9 @@ struct owl_http_view {
  * arena. A stream that has begun leaves only the method, unless the arena was taken: streams last
  * for hours, and there may be many. */
 const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
-/* The body lives in an arena without a cap of its own. Once only: the taker owns it from now
- * on and must keep it until the request has been answered or is gone. */
+/* The body lives in an arena without a cap of its own. Once only: the taker owns it from now on,
+ * with all that the view shows, and may free it on any thread. It counts as input until then, even
+ * if the server is freed before. */
 OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
 /* Whom the client certificate of the connection names (see tls.h); empty without one. As long as
  * the request. */

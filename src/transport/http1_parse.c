@@ -8,6 +8,8 @@
  * Invariant: what a peer can make us keep is bounded by the limits at every byte. */
 #include "transport/http1_parse.h"
 
+#include "base/alloc.h"
+
 enum {
     FIRST_HEADERS = 16,     /* enough for an ordinary head */
     FIRST_BODY = 64 * 1024, /* believed of a Content-Length before bytes have come */
@@ -38,23 +40,59 @@ static int body_too_long(struct owl_http__parse *p)
     return refuse(p, 413, "The body is too long; the limit in bytes is", p->limits->body_bytes);
 }
 
-/* Many bodies together must not have all the memory. One alone is always taken. */
-static bool pool_take(struct owl_http__parse *p, size_t n)
+/* ---- the pool ---- */
+
+/* What a body has of the pool. It goes with the arena that holds the body, whoever takes that. */
+struct owl_http__share {
+    struct owl_http__pool *pool;
+    size_t n;
+};
+
+struct owl_http__pool *owl_http__pool_new(size_t max)
 {
-    if (!p->pool)
-        return true;
-    if (*p->pool + n > p->pool_max && *p->pool > p->_pooled)
+    struct owl_http__pool *pool = owl_malloc(sizeof *pool);
+    if (!pool)
+        return NULL;
+    atomic_init(&pool->held, 1);
+    pool->max = max;
+    return pool;
+}
+
+void owl_http__pool_give(struct owl_http__pool *pool, size_t n)
+{
+    if (atomic_fetch_sub_explicit(&pool->held, n, memory_order_acq_rel) == n)
+        owl_free(pool);
+}
+
+static void share_give(void *data)
+{
+    struct owl_http__share *s = data;
+    owl_http__pool_give(s->pool, s->n);
+}
+
+static bool share_new(struct owl_http__parse *p)
+{
+    struct owl_http__share *s = owl_arena_alloc(p->arena, sizeof *s);
+    if (!s || owl_arena_cleanup(p->arena, share_give, s) != 0)
         return false;
-    *p->pool += n;
-    p->_pooled += n;
+    *s = (struct owl_http__share){.pool = p->pool};
+    p->_share = s;
     return true;
 }
 
-static void pool_give(struct owl_http__parse *p)
+/* Many bodies together must not have all the memory. One alone is always taken. Others only give
+ * to this pool meanwhile. */
+static int pool_take(struct owl_http__parse *p, size_t n)
 {
-    if (p->pool)
-        *p->pool -= p->_pooled;
-    p->_pooled = 0;
+    size_t mine = p->_share ? p->_share->n : 0;
+    size_t others = atomic_load_explicit(&p->pool->held, memory_order_relaxed) - 1 - mine;
+    if (others > 0 && others + mine + n > p->pool->max)
+        return refuse(p, 503, "Too much is being received at once; try again later", 0);
+    if (!p->_share && !share_new(p))
+        return no_memory(p);
+    atomic_fetch_add_explicit(&p->pool->held, n, memory_order_relaxed);
+    p->_share->n += n;
+    return 0;
 }
 
 /* ---- tokens: target, names and values ---- */
@@ -375,8 +413,8 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t n)
     if (n > p->limits->body_bytes - had)
         return body_too_long(p);
     size_t small = had < SMALL_BODY ? SMALL_BODY - had : 0;
-    if (n > small && !pool_take(p, n - small))
-        return refuse(p, 503, "Too much is being received at once; try again later", 0);
+    if (p->pool && n > small && pool_take(p, n - small) != 0)
+        return HPE_USER;
     if (n > p->_body_cap - had && !body_grow(p, had + n))
         return no_memory(p);
     memcpy(p->_body + had, at, n);
@@ -425,7 +463,6 @@ void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limit
 
 void owl_http__parse_reset(struct owl_http__parse *p)
 {
-    pool_give(p);
     owl_arena_free(p->arena);
     llhttp_reset(&p->_llhttp);
     forget(p);
@@ -435,16 +472,9 @@ void owl_http__parse_release(struct owl_http__parse *p)
 {
     if (!p->arena)
         return; /* somebody has it, with the body */
-    pool_give(p);
     owl_arena_free(p->arena);
     p->arena = NULL;
     p->view = (struct owl_http_view){.method = p->view.method, .body = OWL_STR("")};
-}
-
-void owl_http__parse_done(struct owl_http__parse *p)
-{
-    pool_give(p);
-    owl_http__parse_release(p);
 }
 
 static bool is_token_char(char c)

@@ -4,6 +4,7 @@
 #define OWL_TRANSPORT_HTTP1_PARSE_H
 
 #include <llhttp.h>
+#include <stdatomic.h>
 
 #include "transport/http1.h"
 
@@ -23,11 +24,22 @@ struct owl_http__refusal {
     size_t limit;       /* or 0 */
 };
 
+/* How much of bodies the requests of a reactor hold. What took one may outlive the server, and let
+ * go of it on any thread: whoever gives the last back frees the pool. */
+struct owl_http__pool {
+    atomic_size_t held; /* bytes, and one for the owner */
+    size_t max;
+};
+
+/* NULL without memory. Given up with owl_http__pool_give() of one byte. */
+OWL_NODISCARD struct owl_http__pool *owl_http__pool_new(size_t max);
+/* [any] */
+void owl_http__pool_give(struct owl_http__pool *pool, size_t n);
+
 struct owl_http__parse {
     llhttp_t _llhttp;
     const struct owl_http_limits *limits;
-    size_t *pool; /* bytes of bodies of all requests that are not over; NULL: nobody counts */
-    size_t pool_max;
+    struct owl_http__pool *pool; /* NULL: nobody counts */
 
     /* Of one request, cleared between two. */
     enum owl_http__stage stage;
@@ -47,10 +59,10 @@ struct owl_http__parse {
     bool _naming,
         _name_kept; /* the next header has its name but not its value; it is in the arena */
     char *_body;
-    size_t _body_cap, _announced; /* _announced: the Content-Length */
-    size_t _pooled;               /* counted in the pool */
-    size_t _head_bytes;           /* of names and values */
-    size_t _raw_bytes;            /* of the head, with all white space */
+    size_t _body_cap, _announced;   /* _announced: the Content-Length */
+    struct owl_http__share *_share; /* of the pool; in the arena */
+    size_t _head_bytes;             /* of names and values */
+    size_t _raw_bytes;              /* of the head, with all white space */
     unsigned _hosts;
     bool _chunked, _expects, _expects_other;
     owl_str _target;
@@ -62,7 +74,6 @@ void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limit
 void owl_http__parse_reset(struct owl_http__parse *p);
 /* Frees the arena if nobody took it; of the view the method stays. */
 void owl_http__parse_release(struct owl_http__parse *p);
-void owl_http__parse_done(struct owl_http__parse *p);
 
 /* Feed bytes; not after COMPLETE or REFUSED. Returns how many were used: all, or those up to the
  * end of the request. p->stage says what has become of it. */

@@ -259,3 +259,80 @@ TEST(subscriptions_of_all_sessions_are_limited, "")
     http_close(&b);
     server_end(s);
 }
+
+/* ---- bodies count for as long as they are held ---- */
+
+static atomic_int entered;
+static atomic_bool may_leave;
+
+static int hold(owl_call *call, void *data)
+{
+    (void)data;
+    atomic_fetch_add(&entered, 1);
+    for (int64_t end = now_ms() + WAIT_MS; !atomic_load(&may_leave) && now_ms() < end;)
+        usleep(1000);
+    return owl_result_text(call, "held");
+}
+
+static owl_server *holding_server(void)
+{
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = 65536};
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    add_tool(s, (owl_tool){.name = "hold", .handler = hold});
+    server_start(s);
+    atomic_store(&entered, 0);
+    atomic_store(&may_leave, false);
+    return s;
+}
+
+/* A large body is refused until the handler has returned. */
+static void expect_held(owl_server *s)
+{
+    char *large = text_of(PING "%40000s", "");
+    pause_ms(50); /* whatever would be given back too early */
+    assert_int_equal(post_status(s, "", large), 503);
+    assert_int_equal(post_status(s, "", PING), OK_STATUS);
+    atomic_store(&may_leave, true);
+    int64_t end = now_ms() + WAIT_MS;
+    while (post_status(s, "", large) == 503 && now_ms() < end)
+        usleep(1000);
+    assert_int_equal(post_status(s, "", large), OK_STATUS);
+    free(large);
+}
+
+TEST(the_body_of_a_call_that_goes_on_without_its_client_counts, "")
+{
+    owl_server *s = holding_server();
+    struct http h = legacy_open(s, "{}");
+    char *pad = text_of("\"pad\":\"%080000d\"", 0);
+    legacy_call(&h, "hold", pad);
+    assert_true(reaches(&entered, 1));
+    http_close(&h);
+    expect_held(s);
+    free(pad);
+    server_end(s);
+}
+
+TEST(the_body_of_a_batch_counts_until_its_last_handler_has_returned, "")
+{
+    owl_server *s = holding_server();
+    struct http h = http_open(s);
+    legacy_send(&h, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                    "\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+                    "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}");
+    assert_int_equal(http_head(&h), 200);
+    owl_json_doc_free(http_next(&h));
+    legacy_tell(&h, INITIALIZED);
+    char *batch = text_of("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
+                          "\"name\":\"hold\",\"pad\":\"%080000d\"}}]",
+                          0);
+    legacy_send(&h, batch);
+    assert_true(reaches(&entered, 1));
+    legacy_tell(&h, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                    "\"requestId\":1}}");
+    assert_int_equal(http_head(&h), 202); /* answered, but the handler knows nothing of it */
+    http_close(&h);
+    expect_held(s);
+    free(batch);
+    server_end(s);
+}

@@ -313,6 +313,29 @@ static void nothing_stays(unsigned reactors)
     server_end(s);
 }
 
+TEST(a_message_counts_as_input_until_its_call_is_over, "")
+{
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = 65536};
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    struct guest g;
+    char *large = text_of("%s%80000s", CALL(1, "slow", ""), "");
+    add_all(s);
+    server_start(s);
+    guest_knock(&g, owl_server_port(s));
+    guest_enter(&g);
+    initialize(&g, 0);
+    assert_int_equal(guest_post(&g, large), 202);
+    assert_int_equal(guest_post(&g, large), 503);
+    assert_int_equal(guest_post(&g, CALL(2, "quick", "")), 202);
+    guest_leave(&g, false);
+    int status = 503; /* until the handler has noticed */
+    for (int64_t end = now_ms() + WAIT_MS; status == 503 && now_ms() < end; usleep(1000))
+        status = guest_post(&g, large);
+    assert_int_equal(status, 404);
+    free(large);
+    server_end(s);
+}
+
 TEST(nothing_of_a_client_stays_on_one_reactor, "OR-3.8 OD-P9 OD-3.1.2.3")
 {
     nothing_stays(1);

@@ -12,6 +12,7 @@
  *   /flood         a stream that is written to until it fails
  *   /empty         204
  *   /extra         with further header lines; the arena is taken
+ *   /keep          the arena is taken and kept
  *   /starve?n      n bytes, but without memory to queue them
  *   /closed        answered after owl_http_close()
  *   /closed-stream the same with a stream that is not ended: it is gone
@@ -35,6 +36,7 @@ struct server {
     struct owl_http *http;
     struct owl_http_port port;
     struct owl_listener *listener;
+    _Atomic(struct owl_arena *) kept; /* by /keep */
     atomic_int requests, gone, waits;
     atomic_int flood_rc;        /* what ended the flood */
     atomic_bool starved;        /* /starve has been answered */
@@ -250,6 +252,9 @@ static inline void on_request(void *user, struct owl_http_req *req)
         atomic_store(&s->starved, true);
     } else if (owl_str_is(path, "/extra")) {
         reply_extra(s, req);
+    } else if (owl_str_is(path, "/keep")) {
+        atomic_store(&s->kept, owl_http_take_arena(req));
+        reply_text(s, req, 200, OWL_STR("kept"));
     } else {
         reply_echo(s, req);
     }

@@ -60,7 +60,7 @@ TEST(a_request_is_the_same_in_pieces_of_any_size, "")
         assert_true(p.keep_alive);
         owl_http__parse_reset(&p);
     }
-    owl_http__parse_done(&p);
+    owl_http__parse_release(&p);
 }
 
 TEST(a_target_that_names_the_host_counts_more_than_the_header, "")
@@ -78,7 +78,7 @@ TEST(a_target_that_names_the_host_counts_more_than_the_header, "")
         assert_str(p.view.headers[1].value, "a.example:8");
         owl_http__parse_reset(&p);
     }
-    owl_http__parse_done(&p);
+    owl_http__parse_release(&p);
 }
 
 TEST(absent_query_and_body_are_absent_and_empty, "")
@@ -94,7 +94,7 @@ TEST(absent_query_and_body_are_absent_and_empty, "")
     feed(&p, OWL_STR("GET /? HTTP/1.1\r\nHost: h\r\n\r\n"), 100);
     assert_non_null(p.view.query.p);
     assert_int_equal(p.view.query.n, 0);
-    owl_http__parse_done(&p);
+    owl_http__parse_release(&p);
 }
 
 /* The first block of headers and text is outgrown, in the middle of a token too. */
@@ -123,7 +123,7 @@ TEST(many_and_long_headers_stay_where_they_are, "")
         }
         owl_http__parse_reset(&p);
     }
-    owl_http__parse_done(&p);
+    owl_http__parse_release(&p);
     owl_buf_done(&want);
     owl_buf_done(&b);
 }
@@ -135,7 +135,7 @@ TEST(an_announced_length_is_not_believed_before_it_comes, "")
     feed(&p, OWL_STR("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\nx"), 1000);
     assert_int_equal(p.stage, OWL_HTTP__BODY);
     assert_true(owl_arena_used(p.arena) < 100000);
-    owl_http__parse_done(&p);
+    owl_http__parse_release(&p);
 }
 
 TEST(running_out_of_memory_anywhere_is_a_refusal, "")
@@ -149,9 +149,12 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
     size_t total = (size_t)n + 150000;
     memset(in + n, 'b', 150000);
     unsigned long fail = 1;
+    struct owl_http__pool *pool = owl_http__pool_new(SIZE_MAX);
+    assert_non_null(pool);
     for (bool refused = true; refused; fail++) {
         struct owl_http__parse p;
         owl_http__parse_init(&p, &limits);
+        p.pool = pool;
         owl_alloc_fail_at(fail);
         for (size_t at = 0; at < total && p.stage < OWL_HTTP__COMPLETE; at += 1000)
             owl_http__parse_feed(&p, (owl_str){in + at, total - at < 1000 ? total - at : 1000});
@@ -161,8 +164,10 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
             assert_int_equal(p.refusal.status, 503);
         else
             assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
-        owl_http__parse_done(&p);
+        owl_http__parse_release(&p);
         owl_arena_thread_done();
+        assert_int_equal(atomic_load(&pool->held), 1);
     }
+    owl_http__pool_give(pool, 1);
     assert_true(fail > 4);
 }
