@@ -161,14 +161,14 @@ static _Atomic(struct owl_buf *) *slot_of(const struct owl_index *x, const struc
     return &x->pages[p->old ? x->n_pages + at : at];
 }
 
-int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, enum owl_era era, owl_str cursor,
-                      struct owl_buf *scratch, owl_str *ret_members, owl_error *reterr)
+int owl_snapshot_page(struct owl_snapshot *s, const struct owl_page *which, struct owl_buf *scratch,
+                      owl_str *ret_members, owl_error *reterr)
 {
-    const struct owl_index *x = &s->kinds[kind];
-    struct page p = {.kind = kind, .old = x->differs && era == OWL_ERA_LEGACY};
-    if (cursor.p) {
+    const struct owl_index *x = &s->kinds[which->kind];
+    struct page p = {.kind = which->kind, .old = x->differs && which->era == OWL_ERA_LEGACY};
+    if (which->cursor.p) {
         uint64_t seq;
-        if (!cursor_read(cursor, kind, &seq))
+        if (!cursor_read(which->cursor, which->kind, &seq))
             return owl_fail(reterr, OWL_EPARAMS, "cursor: not one that this list gave out");
         p.from = place_behind(x, seq);
     }

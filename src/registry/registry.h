@@ -39,14 +39,18 @@ struct owl_item *owl_snapshot_find(const struct owl_snapshot *s, enum owl_kind k
 struct owl_item *owl_snapshot_match(const struct owl_snapshot *s, owl_str uri,
                                     owl_str values[OWL_URI_VARS]);
 
+struct owl_page {
+    enum owl_kind kind;
+    enum owl_era era; /* whose clients it is for: they get the items as they know them */
+    owl_str cursor;   /* absent for the first one */
+};
 /* One page of a list as members of a result: `"tools":[…]` or `"tools":[…],"nextCursor":"…"`
  * (tools, resources, resourceTemplates, prompts). Built on first use and kept with the snapshot (a
- * bounded number of pages). @p cursor is absent for the first page; it names the last item of the
- * page before and survives a new snapshot. Clients of an era get the items as it knows them. The page is borrowed from the snapshot, or appended to
- * @p scratch when it is not kept. @errors OWL_EPARAMS (bad cursor), OWL_ENOMEM, OWL_ELIMIT (more
- * than @p scratch may hold). */
-OWL_NODISCARD int owl_snapshot_page(struct owl_snapshot *s, enum owl_kind kind, enum owl_era era,
-                                    owl_str cursor, struct owl_buf *scratch, owl_str *ret_members,
+ * bounded number of pages). A cursor names the last item of the page before and survives a new
+ * snapshot. The page is borrowed from the snapshot, or appended to @p scratch when it is not kept.
+ * @errors OWL_EPARAMS (bad cursor), OWL_ENOMEM, OWL_ELIMIT (more than @p scratch may hold). */
+OWL_NODISCARD int owl_snapshot_page(struct owl_snapshot *s, const struct owl_page *which,
+                                    struct owl_buf *scratch, owl_str *ret_members,
                                     owl_error *reterr);
 
 #endif

@@ -107,11 +107,12 @@ static bool read_filter(struct owl_call *c, struct owl_sub *sub)
     unsigned caps = owl_snapshot_caps(owl_call_registry(c));
     for (size_t i = 0; i < OWL_COUNT(keys); i++) {
         owl_str wanted = owl_span_get(filter, keys[i].key);
-        if (wanted.p && !owl_str_is(wanted, "true") && !owl_str_is(wanted, "false")) {
+        bool on = owl_str_is(wanted, "true");
+        if (!on && wanted.p && !owl_str_is(wanted, "false")) {
             owl_call_set_failure(c, OWL_EPARAMS, "%s must be true or false", keys[i].key);
             return false;
         }
-        if ((caps & keys[i].capability) && owl_str_is(wanted, "true"))
+        if (on && (caps & keys[i].capability))
             sub->changes |= keys[i].bit;
     }
     if ((caps & OWL_CAP_RESOURCES) &&

@@ -25,7 +25,8 @@ static owl_str page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor,
                     struct owl_buf *scratch)
 {
     owl_str members;
-    assert_int_equal(owl_snapshot_page(s, kind, OWL_ERA_MODERN, cursor, scratch, &members, NULL),
+    assert_int_equal(owl_snapshot_page(s, &(struct owl_page){kind, OWL_ERA_MODERN, cursor}, scratch,
+                                       &members, NULL),
                      0);
     return members;
 }
@@ -35,7 +36,8 @@ static int try_cursor(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor
     struct owl_buf scratch;
     owl_buf_init(&scratch, SIZE_MAX);
     owl_str members = {0};
-    int rc = owl_snapshot_page(s, kind, OWL_ERA_MODERN, cursor, &scratch, &members, e);
+    int rc = owl_snapshot_page(s, &(struct owl_page){kind, OWL_ERA_MODERN, cursor}, &scratch,
+                               &members, e);
     assert_true((rc == 0) == (members.p != NULL));
     owl_buf_done(&scratch);
     return rc;
@@ -46,7 +48,9 @@ static owl_str page_for(struct owl_snapshot *s, enum owl_era era, owl_str cursor
     struct owl_buf none; /* kept pages need no room of ours */
     owl_str members;
     owl_buf_init(&none, 1);
-    assert_int_equal(owl_snapshot_page(s, OWL_KIND_TOOL, era, cursor, &none, &members, NULL), 0);
+    assert_int_equal(
+        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, era, cursor}, &none, &members, NULL),
+        0);
     return members;
 }
 
@@ -335,7 +339,8 @@ TEST(scratch_that_is_too_small_is_an_error_and_left_as_it_was, "")
     owl_str members = {0};
     owl_error e;
     assert_int_equal(
-        owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, OWL_STR("dDI"), &scratch, &members, &e),
+        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, OWL_STR("dDI")},
+                          &scratch, &members, &e),
         -OWL_ELIMIT);
     assert_null(members.p);
     assert_str(owl_buf_str(&scratch), "kept");
@@ -358,8 +363,8 @@ TEST(without_memory_a_page_is_an_error_and_comes_later, "")
             owl_str members = {0};
             owl_error e = {0};
             owl_alloc_fail_at(++n);
-            rc = owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, cursors[i], &scratch, &members,
-                                   &e);
+            rc = owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, cursors[i]},
+                                   &scratch, &members, &e);
             owl_alloc_fail_at(0);
             if (rc) {
                 assert_int_equal(rc, -OWL_ENOMEM);
@@ -477,8 +482,8 @@ static double ns_a_lookup(struct owl_snapshot *s, owl_str cursor)
     size_t bytes = 0;
     uint64_t start = owl_now_ns();
     for (int i = 0; i < ROUNDS; i++) {
-        OWL_IGNORE(
-            owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, cursor, &scratch, &members, NULL));
+        OWL_IGNORE(owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, cursor},
+                                     &scratch, &members, NULL));
         bytes += members.n;
     }
     uint64_t spent = owl_now_ns() - start;

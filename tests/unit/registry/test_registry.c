@@ -380,7 +380,8 @@ static void assert_shows(struct owl_snapshot *s, const struct model *m)
     owl_buf_putz(&expected, "]");
     owl_str page;
     assert_int_equal(
-        owl_snapshot_page(s, OWL_KIND_TOOL, OWL_ERA_MODERN, (owl_str){0}, &scratch, &page, NULL),
+        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, (owl_str){0}},
+                          &scratch, &page, NULL),
         0);
     assert_int_equal(expected.rc, 0);
     assert_true(owl_str_eq(page, owl_buf_str(&expected)));
