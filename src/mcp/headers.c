@@ -110,11 +110,11 @@ int owl_mcp_headers_check(struct owl_arena *a, const struct owl_mcp_mirror *m, o
         return rc;
     if (owl_span_is_string(m->name))
         return check_name(a, m, reterr);
-    if (m->header_name.p)
-        return owl_fail(reterr, OWL_EHEADER,
-                        "the Mcp-Name header says '%s', params.%s is no string",
-                        owl_mcp__show(m->header_name).z, m->name_key);
-    return 0;
+    /* Something that the method refuses, if the header says the same. */
+    if (!m->header_name.p || owl_str_eq(owl_str_trim(m->header_name), m->name))
+        return 0;
+    return owl_fail(reterr, OWL_EHEADER, "the Mcp-Name header says '%s', params.%s is no string",
+                    owl_mcp__show(m->header_name).z, m->name_key);
 }
 
 /* ---- Host and Origin ------------------------------------------------------------------------- */

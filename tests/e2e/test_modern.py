@@ -117,7 +117,7 @@ def headers_must_say_what_the_body_says():
             ("two methods", "tools/list", {}, {"mcp-method": "prompts/list"}),
             ("two names", "tools/call", name, {"mcp-name": "echo"}),
             ("a name that the body lacks", "tools/call", {}, {"Mcp-Name": "echo"}),
-            ("a name that is none", "tools/call", {"name": 5}, {"Mcp-Name": "5"})):
+            ("a name that is none", "tools/call", {"name": 5}, {"Mcp-Name": "6"})):
         reply = modern(method, params, headers=headers)
         equal((reply.status, reply.error["code"]), (400, -32020), what)
     reply = modern("server/discover", meta={META + "protocolVersion": "v999.0.0"})
