@@ -41,7 +41,7 @@ def only_names_of_this_machine_are_answered():
         check(400 <= status < 500, f"Host {host!r} is answered with {status}")
 
 
-@test("mcp:T2")
+@test()
 def every_line_of_accept_counts():
     params = {"name": "test_tool_with_progress", "arguments": {}}
     for accept in ({"Accept": "application/json", "accept": "text/event-stream"},

@@ -121,7 +121,7 @@ TEST(objects_and_arrays_are_left_to_the_tool, "")
 }
 
 /* What its schema says of the argument makes no difference here. */
-TEST(a_value_of_any_scalar_type_is_mirrored, "T6")
+TEST(a_value_of_any_scalar_type_is_mirrored, "mcp:T6")
 {
     static const struct row same[] = {{"7", "7"}, {"true", "true"}, {"42", "\"42\""}, {"7.0", "7"}};
     static const struct row other[] = {{NULL, "7"}, {"x", "7"}, {"42", "\"43\""}, {"x", "true"}};
