@@ -34,5 +34,7 @@ void owl_json_number(struct owl_buf *b, double v);
 void owl_json_put(struct owl_buf *b, const owl_json *v);
 
 bool owl_utf8_valid(owl_str s);
+/* At most that many bytes of it, in whole characters. */
+owl_str owl_utf8_cut(owl_str s, size_t most);
 
 #endif

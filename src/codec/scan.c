@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "codec/json.h"
 #include "codec/text.h"
 
 #include <stdio.h>
@@ -234,10 +235,8 @@ static bool duplicate(struct scan *s, const struct key *k)
         return true;
     char what[120];
     const char *p = s->start + k->at;
-    int n = k->n < 64 ? (int)k->n : 64;
-    while (n > 0 && ((unsigned char)p[n] & 0xc0) == 0x80)
-        n--; /* no character is cut in two */
-    snprintf(what, sizeof what, "the key \"%.*s\" occurs twice in one object", n, p);
+    owl_str name = owl_utf8_cut((owl_str){p, k->n}, 64);
+    snprintf(what, sizeof what, "the key \"%.*s\" occurs twice in one object", (int)name.n, p);
     return fail(s, OWL_EPARSE, p, what);
 }
 

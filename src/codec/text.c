@@ -115,6 +115,16 @@ bool owl_text__equals(owl_str raw, owl_str s)
     return at == s.n;
 }
 
+owl_str owl_utf8_cut(owl_str s, size_t most)
+{
+    if (s.n <= most)
+        return s;
+    s.n = most;
+    while (s.n > 0 && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
+        s.n--;
+    return s;
+}
+
 bool owl_utf8_valid(owl_str s)
 {
     if (s.n == 0)

@@ -22,10 +22,7 @@ uint32_t owl_toml__width(owl_str s)
 
 int owl_toml__clip(owl_str s)
 {
-    size_t n = s.n < OWL_TOML_QUOTED ? s.n : OWL_TOML_QUOTED;
-    while (n < s.n && n > 0 && ((unsigned char)s.p[n] & 0xc0) == 0x80)
-        n--;
-    return (int)n;
+    return (int)owl_utf8_cut(s, OWL_TOML_QUOTED).n;
 }
 
 struct owl_mark owl_toml__mark(struct owl_toml *t, const char *p)

@@ -21,13 +21,9 @@ enum { QUOTED = 40 };
 
 static int refuse(owl_error *reterr, owl_str proved, owl_str value, const char *what)
 {
-    size_t n = value.n;
-    if (n > QUOTED) {
-        for (n = QUOTED; ((unsigned char)value.p[n] & 0xC0) == 0x80;)
-            n--; /* not within a character */
-    }
+    owl_str shown = owl_utf8_cut(value, QUOTED);
     return owl_fail(reterr, OWL_EREQUEST, "byte %zu: %s, not %.*s%s", (size_t)(value.p - proved.p),
-                    what, (int)n, value.p, n < value.n ? "…" : "");
+                    what, (int)shown.n, shown.p, shown.n < value.n ? "…" : "");
 }
 
 static int too_long(owl_error *reterr, owl_str proved, owl_str value, const char *what, int max)

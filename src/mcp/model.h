@@ -80,10 +80,10 @@ OWL_NODISCARD int owl_mcp_meta_read(struct owl_arena *a, owl_str raw, const stru
  * may be empty. The id of an extension has the same form, with a prefix. */
 bool owl_mcp_key_valid(owl_str key);
 
-/* Whether raw client capabilities (proved text or absent) declare @p name: "sampling",
- * "sampling.tools", "roots", "elicitation" (either mode), "elicitation.form" (also declared by
- * an empty elicitation object), "elicitation.url", "extensions.<id>" (the id may hold dots),
- * "experimental.<key>". */
+/* Whether raw client capabilities (proved text or absent) declare @p name, and @p rev has it:
+ * "sampling", "sampling.tools", "roots", "elicitation" (either mode), "elicitation.form" (also
+ * declared by an elicitation object without modes), "elicitation.url", "extensions.<id>" (the id may
+ * hold dots), "experimental.<key>". */
 bool owl_mcp_caps_have(owl_str caps, enum owl_rev rev, const char *name);
 /* {"elicitation":{"url":{}}} for "elicitation.url": the `requiredCapabilities` of an error. */
 void owl_mcp_caps_required(struct owl_buf *b, const char *name);

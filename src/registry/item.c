@@ -91,6 +91,21 @@ static owl_str keep(struct draft *d, owl_str s)
     return s;
 }
 
+/* The entry without what only modern clients know. */
+static void leave_out_news(struct draft *d)
+{
+    owl_str all = d->item.json;
+    size_t behind = all.n - d->news_end;
+    char *old = owl_arena_alloc(d->item.arena, d->news + behind);
+    if (!old) {
+        no_memory(d);
+        return;
+    }
+    memcpy(old, all.p, d->news);
+    memcpy(old + d->news, all.p + d->news_end, behind);
+    d->item.old_json = (owl_str){old, d->news + behind};
+}
+
 static int draft_end(struct draft *d, struct owl_item **ret)
 {
     owl_buf_putc(&d->entry, '}');
@@ -99,17 +114,8 @@ static int draft_end(struct draft *d, struct owl_item **ret)
     else if (d->entry.rc)
         no_memory(d);
     d->item.json = d->item.old_json = keep(d, owl_buf_str(&d->entry));
-    if (d->news < d->news_end) {
-        owl_str all = owl_buf_str(&d->entry);
-        struct owl_buf old;
-        owl_buf_init(&old, ENTRY_BYTES);
-        owl_buf_puts(&old, (owl_str){all.p, d->news});
-        owl_buf_puts(&old, (owl_str){all.p + d->news_end, all.n - d->news_end});
-        if (old.rc)
-            no_memory(d);
-        d->item.old_json = keep(d, owl_buf_str(&old));
-        owl_buf_done(&old);
-    }
+    if (d->item.json.p && d->news < d->news_end)
+        leave_out_news(d);
     owl_buf_done(&d->entry);
 
     struct owl_item *it = d->rc ? NULL : owl_arena_alloc(d->item.arena, sizeof *it);

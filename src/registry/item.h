@@ -60,10 +60,10 @@ struct owl_item {
 
 /* Check and copy a public definition. One reference. The error names the member and what is wrong:
  * a missing or malformed name, a schema that is no JSON object or does not compile, one of arguments
- * without "type":"object", an annotation "x-mcp-header" that is malformed or misplaced, JSON text that does not
- * parse, neither handler nor text or both, a bad URI or template, a completion for what is no
- * template, an unknown flag, `size` smaller than the required members, an entry over 4 MiB. On
- * failure free_data is NOT called: the definition stays the caller's. @errors OWL_EINVAL,
+ * without "type":"object", an annotation "x-mcp-header" that is malformed or misplaced, JSON text
+ * that does not parse, neither handler nor text or both, a bad URI or template, a completion for
+ * what is no template, an unknown flag, `size` smaller than the required members, an entry over
+ * 4 MiB. On failure free_data is NOT called: the definition stays the caller's. @errors OWL_EINVAL,
  * OWL_ENOMEM. */
 OWL_NODISCARD int owl_item_tool(const owl_tool *def, struct owl_item **ret, owl_error *reterr);
 OWL_NODISCARD int owl_item_resource(const owl_resource *def, struct owl_item **ret,

@@ -40,17 +40,6 @@ static void entry_init(struct entry *e, struct owl_inbound *in)
 
 /* ---- refusals ---- */
 
-/* At most so much of it as a refusal repeats, in whole characters. */
-static owl_str cut(owl_str s)
-{
-    if (s.n <= MAX_VERSION)
-        return s;
-    s.n = MAX_VERSION;
-    while (s.n > 0 && (s.p[s.n] & 0xc0) == 0x80)
-        s.n--;
-    return s;
-}
-
 static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *status)
 {
     struct owl_server *s = e->in->front->server;
@@ -60,7 +49,7 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
         owl_buf_putz(&data, "{\"supported\":");
         owl_revs_write(&data, s->revs);
         owl_buf_putz(&data, ",\"requested\":");
-        owl_json_quote(&data, cut(e->version));
+        owl_json_quote(&data, owl_utf8_cut(e->version, MAX_VERSION));
         owl_buf_putc(&data, '}');
     }
     owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code, owl_str_of(e->err.message),

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "codec/json.h"
 
 enum { CUT = 200 }; /* longest piece of JSON that is told */
 
@@ -30,14 +31,9 @@ static owl_str json_of(const struct owl_tree *t, uint32_t node)
 /* Puts text, cut if it is long. */
 static void put_cut(struct owl_buf *b, owl_str s)
 {
-    size_t n = s.n;
-    if (n > CUT) {
-        n = CUT;
-        while (n > 0 && (s.p[n] & 0xc0) == 0x80)
-            n--;
-    }
-    owl_buf_put(b, s.p, n);
-    if (n < s.n)
+    owl_str shown = owl_utf8_cut(s, CUT);
+    owl_buf_puts(b, shown);
+    if (shown.n < s.n)
         owl_buf_putz(b, "…");
 }
 
