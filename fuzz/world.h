@@ -152,7 +152,7 @@ static void world_check_empty(void)
     OWL_ASSERT(owl_list_empty(&s->http->shards[0]->conns));
     OWL_ASSERT(owl_reactor_load(world.reactor) == 0);
     OWL_ASSERT(owl_sessions_count(s->sessions) == 0);
-    OWL_ASSERT(owl_replays_bytes(s->replays) == 0 && atomic_load(&s->n_streams) == 0);
+    OWL_ASSERT(owl_replays_bytes(s->replays) == 0 && atomic_load(&s->streams.taken) == 0);
 }
 
 /* For a thread of the runtime's own, which closes it. In several waits: a machine that stood still

@@ -39,7 +39,7 @@ struct owl_session {
     struct stripe *stripe;      /* of its table; NULL: it never was in one */
     struct owl_sessions *table; /* counts its subscriptions, and is counted; or NULL */
     atomic_uint refs;
-    atomic_uint holds, gets;
+    atomic_uint holds;
     _Atomic uint64_t used_ms, streams;
     atomic_int level;
     atomic_bool initialized, ended;
@@ -48,6 +48,7 @@ struct owl_session {
     uint64_t serial;
     size_t uri_bytes; /* of all uris; under lock */
     pthread_mutex_t lock;
+    size_t gets, places; /* streams of GET, and what they have of owl_places; under lock */
     struct owl_map uris;                         /* uri → its copy; under lock */
     owl_str client_caps, client_info, principal; /* within text */
     char id[ID_BYTES];
@@ -105,7 +106,6 @@ struct owl_session *owl_session_new(struct owl_sessions *t, const struct owl_ses
     owl_map_init(&s->uris);
     atomic_init(&s->refs, 1u);
     atomic_init(&s->holds, 0u);
-    atomic_init(&s->gets, 0u);
     atomic_init(&s->used_ms, owl_now_ms());
     atomic_init(&s->streams, 0u);
     atomic_init(&s->level, OWL_LEVEL_INFO);
@@ -225,29 +225,37 @@ uint64_t owl_session_serial(const struct owl_session *s)
     return s->serial;
 }
 
-/* What `gets` counts: streams in the lower half, their places in the upper. */
-enum { GET = 1, PLACE = 1 << 16 };
-
-bool owl_session_stream_enter(struct owl_session *s, bool place)
+bool owl_places_take(struct owl_places *p)
 {
-    unsigned now = atomic_load(&s->gets), next;
-    do {
-        next = now + GET + (place ? (unsigned)PLACE : 0);
-        if (next < PLACE || next % PLACE == 0)
-            return false;
-    } while (!atomic_compare_exchange_weak(&s->gets, &now, next));
-    return true;
+    if (atomic_fetch_add(&p->taken, 1u) < p->max)
+        return true;
+    owl_places_give(p);
+    return false;
 }
 
-bool owl_session_stream_leave(struct owl_session *s)
+void owl_places_give(struct owl_places *p)
 {
-    unsigned now = atomic_load(&s->gets), left, places;
-    do {
-        left = now % PLACE - 1;
-        places = now / PLACE;
-    } while (!atomic_compare_exchange_weak(&s->gets, &now,
-                                           left + (places < left ? places : left) * PLACE));
-    return places > left;
+    atomic_fetch_sub(&p->taken, 1u);
+}
+
+bool owl_session_stream_enter(struct owl_session *s, struct owl_places *p)
+{
+    pthread_mutex_lock(&s->lock);
+    bool place = owl_places_take(p), in = place || s->places > 0;
+    s->places += place;
+    s->gets += in;
+    pthread_mutex_unlock(&s->lock);
+    return in;
+}
+
+void owl_session_stream_leave(struct owl_session *s, struct owl_places *p)
+{
+    pthread_mutex_lock(&s->lock);
+    if (--s->gets < s->places) {
+        s->places--;
+        owl_places_give(p);
+    }
+    pthread_mutex_unlock(&s->lock);
 }
 
 bool owl_session_held(const struct owl_session *s)

@@ -7,6 +7,8 @@
 #ifndef OWL_MCP_SESSION_H
 #define OWL_MCP_SESSION_H
 
+#include <stdatomic.h>
+
 #include "mcp/model.h"
 
 enum {
@@ -78,11 +80,21 @@ uint64_t owl_session_next_stream(struct owl_session *s);
 void owl_session_hold(struct owl_session *s);
 void owl_session_release(struct owl_session *s);
 bool owl_session_held(const struct owl_session *s);
-/* A stream of GET begins, with a place of its own among those of the server or, if there is none
- * left, with that of another stream of the session: who comes back replaces what broke. False: it has
- * none either. The end of a stream says whether a place is free now. */
-OWL_NODISCARD bool owl_session_stream_enter(struct owl_session *s, bool place);
-OWL_NODISCARD bool owl_session_stream_leave(struct owl_session *s);
+
+/* Places of streams that last. */
+struct owl_places {
+    atomic_size_t taken;
+    size_t max;
+};
+/* False: there is none left. */
+OWL_NODISCARD bool owl_places_take(struct owl_places *p);
+void owl_places_give(struct owl_places *p);
+/* A stream of GET begins, with a place of its own or, if there is none left, with that of another
+ * stream of the session: who comes back replaces what broke, before or after the server sees that it
+ * broke. False: it has none either. */
+OWL_NODISCARD bool owl_session_stream_enter(struct owl_session *s, struct owl_places *p);
+void owl_session_stream_leave(struct owl_session *s, struct owl_places *p);
+
 /* End those that were idle too long at monotonic @p now_ms, a few at a time; how many. */
 size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms);
 size_t owl_sessions_count(struct owl_sessions *t);

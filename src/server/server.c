@@ -107,6 +107,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->host.timeout_ms = or_default(o->timeout_ms, 300000);
     s->host.list_ttl_ms = o->list_ttl_ms;
     s->host.limits = &s->limits;
+    s->streams.max = s->limits.streams;
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms,
                                    s->limits.subscription_bytes);

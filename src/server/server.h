@@ -109,13 +109,6 @@ void owl_subs_prune(struct owl_server *s, const struct owl_session *session);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
 
-/* ---- streams that last: GET streams, listens ---- */
-
-/* [any] Count one more, until owl_streams_give(). False: there are as many as there may be, the
- * client is told to try later. */
-OWL_NODISCARD bool owl_streams_take(struct owl_server *s);
-void owl_streams_give(struct owl_server *s);
-
 /* ---- the server ---- */
 
 enum { OWL_EAR_BUCKETS = 64 };
@@ -201,7 +194,7 @@ struct owl_server {
     struct owl_plugin_handle *plugins;
     struct owl_sessions *sessions;
     struct owl_replays *replays; /* what their event streams have said */
-    atomic_uint n_streams;
+    struct owl_places streams;   /* of GET and of the old HTTP+SSE */
     struct owl_http *http;
     struct owl_cors *cors;
     struct owl_address *addresses;

@@ -60,7 +60,7 @@ static void peer_release(struct peer *p)
     owl_list_del(&p->node);
     peer_hide(p);
     owl_session_aunref(p->session);
-    owl_streams_give(s);
+    owl_places_give(&s->streams);
     owl_free(p);
     if (req)
         owl_http_stream_end(req);
@@ -193,7 +193,7 @@ static bool is_prefixed(const struct owl_http_view *v)
 
 void owl_sse_open(struct owl_server *s, struct owl_http_req *req)
 {
-    if (!owl_streams_take(s)) {
+    if (!owl_places_take(&s->streams)) {
         owl_front__reply_error(s, req, 503, "too many event streams are open; try again later");
         return;
     }
@@ -201,7 +201,7 @@ void owl_sse_open(struct owl_server *s, struct owl_http_req *req)
     const char *base = is_prefixed(owl_http_view(req)) ? "" : "/mcp/";
     struct peer *p = peer_new(s, req);
     if (!p) {
-        owl_streams_give(s);
+        owl_places_give(&s->streams);
         owl_front__reply_error(s, req, 503, "out of memory; try again later");
         return;
     }

@@ -28,8 +28,8 @@ static void stream_free(struct owl_replay_reader *rd)
 
 static void let_go(struct stream *st)
 {
-    if (st->entered && owl_session_stream_leave(st->session))
-        owl_streams_give(st->server);
+    if (st->entered)
+        owl_session_stream_leave(st->session, &st->server->streams);
     owl_server_local(st->server, st->reader.reactor)->n_readers--;
     owl_session_release(st->session);
     owl_session_aunref(st->session);
@@ -175,12 +175,9 @@ static struct stream *answer(struct owl_server *s, struct owl_http_req *req,
         owl_front__reply_error(s, req, 503, NO_MEMORY);
         return NULL;
     }
-    bool place = owl_streams_take(s);
-    st->entered = owl_session_stream_enter(session, place);
+    st->entered = owl_session_stream_enter(session, &s->streams);
     if (st->entered)
         return st;
-    if (place)
-        owl_streams_give(s);
     stream_drop(st);
     owl_front__reply_error(s, req, 503, "too many streams are open; try again later");
     return NULL;

@@ -74,19 +74,6 @@ void owl_subs_remove(struct owl_sub *sub)
         listen_no_more(sub->local, &sub->ears[i]);
 }
 
-bool owl_streams_take(struct owl_server *s)
-{
-    if (atomic_fetch_add(&s->n_streams, 1u) < s->limits.streams)
-        return true;
-    atomic_fetch_sub(&s->n_streams, 1u);
-    return false;
-}
-
-void owl_streams_give(struct owl_server *s)
-{
-    atomic_fetch_sub(&s->n_streams, 1u);
-}
-
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
 {
     struct owl_list *subs = &owl_server_local(s, r)->subs;

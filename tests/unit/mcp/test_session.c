@@ -66,20 +66,60 @@ TEST(flags_and_level_change, "")
 
 TEST(streams_of_a_session_share_their_places, "")
 {
+    struct owl_places p = {.max = 1};
     struct owl_session *s = owl_session_new(NULL, &init);
-    assert_false(owl_session_stream_enter(s, false)); /* none to share */
-    assert_true(owl_session_stream_enter(s, true));
-    assert_true(owl_session_stream_enter(s, false));
-    assert_true(owl_session_stream_enter(s, false));
-    assert_false(owl_session_stream_leave(s)); /* two left, of one place */
-    assert_false(owl_session_stream_leave(s));
-    assert_true(owl_session_stream_leave(s));
-    assert_false(owl_session_stream_enter(s, false));
-    assert_true(owl_session_stream_enter(s, true));
-    assert_true(owl_session_stream_enter(s, true));
-    assert_true(owl_session_stream_leave(s)); /* each its own */
-    assert_true(owl_session_stream_leave(s));
+    assert_true(owl_places_take(&p));
+    assert_false(owl_session_stream_enter(s, &p)); /* none to share */
+    owl_places_give(&p);
+    for (int i = 0; i < 3; i++)
+        assert_true(owl_session_stream_enter(s, &p));
+    for (int left = 2; left >= 0; left--) {
+        assert_int_equal(p.taken, 1);
+        owl_session_stream_leave(s, &p);
+    }
+    assert_int_equal(p.taken, 0);
+    p.max = 2;
+    for (size_t i = 1; i <= 2; i++) {
+        assert_true(owl_session_stream_enter(s, &p));
+        assert_int_equal(p.taken, i); /* each its own */
+    }
+    owl_session_stream_leave(s, &p);
+    assert_int_equal(p.taken, 1);
+    owl_session_stream_leave(s, &p);
+    assert_int_equal(p.taken, 0);
     owl_session_aunref(s);
+}
+
+struct comings {
+    struct owl_session *s;
+    struct owl_places places;
+    atomic_uint refused;
+};
+
+static void *come_and_go(void *user)
+{
+    struct comings *c = user;
+    for (int i = 0; i < 50000; i++) {
+        if (owl_session_stream_enter(c->s, &c->places))
+            owl_session_stream_leave(c->s, &c->places);
+        else
+            atomic_fetch_add(&c->refused, 1u);
+    }
+    return NULL;
+}
+
+/* A connection broke and its client is back: whichever is seen first, there is a place. */
+TEST(a_stream_takes_the_place_of_one_that_leaves_at_the_same_time, "")
+{
+    struct comings c = {.s = owl_session_new(NULL, &init), .places = {.max = 1}};
+    pthread_t threads[4];
+    for (size_t i = 0; i < OWL_COUNT(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &c), 0);
+    for (size_t i = 0; i < OWL_COUNT(threads); i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(c.refused, 0);
+    assert_int_equal(c.places.taken, 0);
+    owl_session_aunref(c.s);
 }
 
 TEST(streams_count_from_one, "")

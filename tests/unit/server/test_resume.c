@@ -219,7 +219,7 @@ TEST(a_call_that_has_ended_closes_nothing, "")
 TEST(streams_that_last_are_bounded, "")
 {
     owl_server *s = serving(say_hello, 0);
-    s->limits.streams = 2;
+    s->streams.max = 2;
     server_start(s);
     struct http h = legacy_open(s, "{}"), k = legacy_open(s, "{}"), third = legacy_open(s, "{}");
     struct http a = http_join(&h), b = http_join(&k), c = http_join(&third);
@@ -231,9 +231,9 @@ TEST(streams_that_last_are_bounded, "")
     owl_json_doc_free(m);
     http_close(&b);
     http_close(&a);
-    for (int64_t end = now_ms() + WAIT_MS; atomic_load(&s->n_streams) && now_ms() < end;)
+    for (int64_t end = now_ms() + WAIT_MS; atomic_load(&s->streams.taken) && now_ms() < end;)
         pause_ms(5);
-    assert_int_equal(atomic_load(&s->n_streams), 0);
+    assert_int_equal(atomic_load(&s->streams.taken), 0);
     http_close(&c);
     http_close(&h);
     http_close(&k);

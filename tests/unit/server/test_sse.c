@@ -219,7 +219,7 @@ static void count_here(struct owl_reactor *r, struct owl_msg *m)
 static size_t left_behind(owl_server *s)
 {
     struct census all[8];
-    atomic_size_t left = atomic_load(&s->n_streams);
+    atomic_size_t left = atomic_load(&s->streams.taken);
     atomic_int asked = 0;
     unsigned n = owl_runtime_count(s->host.runtime);
     for (unsigned i = 0; i < n; i++) {
@@ -376,7 +376,7 @@ TEST(streams_are_limited, "")
     owl_server *s = server_new(2);
     struct guest guests[3];
     struct http late;
-    s->limits.streams = 3;
+    s->streams.max = 3;
     server_start(s);
     for (int i = 0; i < 3; i++) {
         guest_knock(&guests[i], owl_server_port(s));
@@ -389,7 +389,7 @@ TEST(streams_are_limited, "")
     expect_int(http_next(&late), "error/code", -32600);
     http_close(&late);
     guest_leave(&guests[1], false);
-    for (int64_t end = now_ms() + WAIT_MS; atomic_load(&s->n_streams) == 3 && now_ms() < end;)
+    for (int64_t end = now_ms() + WAIT_MS; atomic_load(&s->streams.taken) == 3 && now_ms() < end;)
         usleep(1000);
     guest_knock(&guests[1], owl_server_port(s));
     guest_enter(&guests[1]);
