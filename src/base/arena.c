@@ -1,23 +1,19 @@
 /* base/arena.c - memory of one lifetime.
- * Threads: an arena belongs to one thread at a time; the cache of chunks is the thread's own.
+ * Threads: an arena belongs to one thread at a time.
  *
- * Small objects are cut from 4 KiB chunks, of which the first also holds the arena itself, so
- * that an ordinary call costs no malloc at all. Objects over SMALL bytes live on the heap in a
- * list of their own, where they can be resized. Invariants: an object is small if and only if
- * its size is; `newest` is the last small object of the current chunk, and ends at `at`.
+ * Small objects are cut from chunks, of which the first also holds the arena itself, so that an
+ * ordinary call costs no malloc at all. Objects over SMALL bytes are blocks in a list of their own,
+ * where they can be resized. Invariants: an object is small if and only if its size is; `newest` is
+ * the last small object of the current chunk, and ends at `at`.
  *
  * With OWL_ARENA_DEBUG no object is small. */
 #include "base/arena.h"
 
-#include <pthread.h>
-
-#include "base/alloc.h"
+#include "base/block.h"
 #include "base/list.h"
 
 enum {
     ALIGN = 16,
-    CHUNK = 4096,
-    CACHE_MAX = 64, /* chunks that a thread keeps: 256 KiB */
 #ifdef OWL_ARENA_DEBUG
     SMALL = 0
 #else
@@ -32,7 +28,7 @@ struct chunk {
 
 struct big {
     struct owl_list link;
-    size_t n;
+    size_t n, size; /* of the object, of the block */
     _Alignas(ALIGN) char data[];
 };
 
@@ -52,69 +48,6 @@ struct owl_arena {
     bool over;
 };
 
-static OWL_THREAD_LOCAL struct {
-    struct chunk *first;
-    unsigned n;
-    bool watched; /* the end of this thread empties it */
-} cache;
-
-/* A thread of the program may free the last reference to a call: its chunks must not outlive it. */
-static pthread_key_t at_exit;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool have_key;
-
-static void on_thread_exit(void *unused)
-{
-    (void)unused;
-    owl_arena_thread_done();
-}
-
-static void make_key(void)
-{
-    have_key = pthread_key_create(&at_exit, on_thread_exit) == 0;
-}
-
-static bool watch_thread(void)
-{
-    pthread_once(&once, make_key);
-    return have_key && pthread_setspecific(at_exit, &cache) == 0;
-}
-
-static struct chunk *chunk_take(void)
-{
-    struct chunk *c = cache.first;
-    if (!c)
-        return owl_malloc(CHUNK);
-    if (owl_alloc_denied())
-        return NULL;
-    cache.first = c->next;
-    cache.n--;
-    return c;
-}
-
-static void chunk_give(struct chunk *c)
-{
-    cache.watched = cache.watched || watch_thread();
-    if (cache.n == CACHE_MAX || !cache.watched) {
-        owl_free(c);
-        return;
-    }
-    c->next = cache.first;
-    cache.first = c;
-    cache.n++;
-}
-
-void owl_arena_thread_done(void)
-{
-    while (cache.first) {
-        struct chunk *c = cache.first;
-        cache.first = c->next;
-        owl_free(c);
-    }
-    cache.n = 0;
-    cache.watched = false;
-}
-
 static size_t round_up(size_t n)
 {
     return (n + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
@@ -122,14 +55,14 @@ static size_t round_up(size_t n)
 
 struct owl_arena *owl_arena_new(size_t cap)
 {
-    struct chunk *c = chunk_take();
+    struct chunk *c = owl_chunk_new();
     if (!c)
         return NULL;
     c->next = NULL;
     struct owl_arena *a = (struct owl_arena *)(void *)c->data;
     *a = (struct owl_arena){
         .at = c->data + round_up(sizeof *a),
-        .end = (char *)c + CHUNK,
+        .end = (char *)c + OWL_CHUNK_BYTES,
         .chunks = c,
         .cap = cap ? cap : SIZE_MAX,
     };
@@ -146,11 +79,13 @@ void owl_arena_free(struct owl_arena *a)
         a->cleanups = c->next;
         c->fn(c->data);
     }
-    OWL_LIST_EACH (&a->bigs, it)
-        owl_free(OWL_CONTAINER(it, struct big, link));
+    OWL_LIST_EACH (&a->bigs, it) {
+        struct big *b = OWL_CONTAINER(it, struct big, link);
+        owl_block_free(b, b->size);
+    }
     for (struct chunk *c = a->chunks, *next; c; c = next) {
         next = c->next;
-        chunk_give(c);
+        owl_chunk_free(c);
     }
 }
 
@@ -168,12 +103,14 @@ static void *alloc_big(struct owl_arena *a, size_t n)
 {
     if (!owl_arena_charge(a, n))
         return NULL;
-    struct big *b = n < SIZE_MAX - sizeof *b ? owl_malloc(sizeof *b + n) : NULL;
+    size_t size = 0;
+    struct big *b = n < SIZE_MAX - sizeof *b ? owl_block_new(sizeof *b + n, &size) : NULL;
     if (!b) {
         a->used -= n;
         return NULL;
     }
     b->n = n;
+    b->size = size;
     owl_list_add(&a->bigs, &b->link);
     return b->data;
 }
@@ -186,12 +123,18 @@ static void *realloc_big(struct owl_arena *a, void *p, size_t n)
     size_t more = n - b->n;
     if (!owl_arena_charge(a, more))
         return NULL;
-    struct big *moved = n < SIZE_MAX - sizeof *b ? owl_realloc(b, sizeof *b + n) : NULL;
+    if (n <= b->size - sizeof *b) {
+        b->n = n;
+        return p;
+    }
+    size_t size = b->size;
+    struct big *moved = n < SIZE_MAX - sizeof *b ? owl_block_grow(b, &size, sizeof *b + n) : NULL;
     if (!moved) {
         a->used -= more;
         return NULL;
     }
     moved->n = n;
+    moved->size = size;
     moved->link.prev->next = &moved->link;
     moved->link.next->prev = &moved->link;
     return moved->data;
@@ -199,13 +142,13 @@ static void *realloc_big(struct owl_arena *a, void *p, size_t n)
 
 static bool next_chunk(struct owl_arena *a)
 {
-    struct chunk *c = chunk_take();
+    struct chunk *c = owl_chunk_new();
     if (!c)
         return false;
     c->next = a->chunks;
     a->chunks = c;
     a->at = c->data;
-    a->end = (char *)c + CHUNK;
+    a->end = (char *)c + OWL_CHUNK_BYTES;
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* base/arena.h - memory of one lifetime, freed at once.
- * Layer: base. Threads: an arena belongs to one thread at a time; chunks are recycled per thread.
+ * Layer: base. Threads: an arena belongs to one thread at a time.
  *
  * With -Darena_debug=true every object is its own malloc, so that sanitizers see overruns and uses
  * after free inside an arena. */
@@ -30,9 +30,5 @@ OWL_NODISCARD int owl_arena_cleanup(struct owl_arena *a, void (*fn)(void *), voi
 OWL_NODISCARD bool owl_arena_charge(struct owl_arena *a, size_t n);
 bool owl_arena_over(const struct owl_arena *a);
 size_t owl_arena_used(const struct owl_arena *a);
-
-/* Gives the chunks that this thread keeps for reuse back to the heap. The end of a thread does so
- * too. */
-void owl_arena_thread_done(void);
 
 #endif

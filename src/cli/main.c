@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/block.h"
 #include "base/fd.h"
 #include "cli/args.h"
 #include "cli/help.h"
@@ -71,6 +71,6 @@ int main(int argc, char **argv)
                                  : run(&r, &args);
     code = deliver(&r, code);
     owl_args_done(&args);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     return code;
 }

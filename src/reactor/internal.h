@@ -37,6 +37,7 @@ struct owl_reactor {
     struct owl_timer *timers; /* the root of the heap */
     uint64_t alarm_at;        /* when the alarm is set for; UINT64_MAX: it is not set */
     uint64_t timer_seq;
+    struct owl_timer lull; /* reactor.c: runs while the thread keeps memory for the next turns */
 
     /* watch.c. Written by the own thread, read by any; counters only, hence relaxed. */
     uv_prepare_t before_poll;
@@ -77,8 +78,8 @@ struct owl_runtime {
     struct owl_reactor reactors[]; /* opt.reactors of them */
 };
 
-/* thread.c: starts a thread that blocks all signals but faults and gives its arena chunks back at
- * its end. 0 or -OWL_ENOMEM. */
+/* thread.c: starts a thread that blocks all signals but faults and gives the memory that it keeps
+ * back at its end. 0 or -OWL_ENOMEM. */
 OWL_NODISCARD int owl_thread__start(pthread_t *ret, const char *name, void (*run)(void *),
                                     void *arg);
 
@@ -92,6 +93,8 @@ void owl_mailbox__shut(struct owl_reactor *r);
 OWL_NODISCARD int owl_reactor__init(struct owl_runtime *rt, unsigned index);
 void owl_reactor__run(struct owl_reactor *r);
 bool owl_reactor__step(struct owl_reactor *r);
+/* At the end of a turn. */
+void owl_reactor__keep(struct owl_reactor *r);
 void owl_reactor__close_handles(struct owl_reactor *r);
 void owl_reactor__done(struct owl_reactor *r);
 /* [any] Adds one to the load of @p r unless the runtime's sum has reached @p max. */

@@ -7,7 +7,10 @@
 #include <signal.h>
 #include <time.h>
 
+#include "base/block.h"
 #include "reactor/internal.h"
+
+enum { LULL_MS = 2000 };
 
 static OWL_THREAD_LOCAL struct owl_reactor *self;
 
@@ -47,6 +50,19 @@ void owl_reactor_assert(const struct owl_reactor *r)
     OWL_ASSERT(on_the_thread_of_the_reactor);
 }
 
+/* What was of use in the last seconds may be so again; the rest goes. */
+static void on_lull(struct owl_timer *t)
+{
+    (void)t; /* the end of the turn starts it again if there is something left */
+    owl_thread_keep_less();
+}
+
+void owl_reactor__keep(struct owl_reactor *r)
+{
+    if (OWL_UNLIKELY(owl_thread_kept() > 0) && !owl_timer_active(&r->lull))
+        owl_timer_start(r, &r->lull, LULL_MS);
+}
+
 int owl_reactor__init(struct owl_runtime *rt, unsigned index)
 {
     struct owl_reactor *r = &rt->reactors[index];
@@ -61,6 +77,7 @@ int owl_reactor__init(struct owl_runtime *rt, unsigned index)
         return rc;
     }
     owl_timer__init(r);
+    owl_timer_init(&r->lull, on_lull);
     owl_watch__init(r);
     return 0;
 }
@@ -88,6 +105,7 @@ static bool run(struct owl_reactor *r, uv_run_mode mode)
 {
     struct owl_reactor *before = self;
     self = r;
+    owl_thread_keep_long();
     owl_watch__turn_begin(r);
     bool alive = run_quietly(&r->loop, mode) != 0;
     owl_watch__turn_end(r);

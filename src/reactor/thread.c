@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
+#include "base/block.h"
 #include "reactor/internal.h"
 
 struct start {
@@ -22,7 +22,7 @@ static void *thread_main(void *data)
     owl_free(data);
     pthread_setname_np(pthread_self(), s.name);
     s.run(s.arg);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     return NULL;
 }
 

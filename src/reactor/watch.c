@@ -23,6 +23,7 @@ static void after_poll(uv_check_t *check)
 
 static void before_poll(uv_prepare_t *prepare)
 {
+    owl_reactor__keep(prepare->data);
     owl_watch__turn_end(prepare->data);
 }
 

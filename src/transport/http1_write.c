@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "base/alloc.h"
+#include "base/block.h"
 #include "transport/http1_conn.h"
 
 /* ---- output ---- */
@@ -26,7 +26,7 @@ static void on_written(uv_write_t *write, int status)
     struct unsent *u = OWL_CONTAINER(write, struct unsent, write);
     struct owl_http__conn *c = write->handle->data;
     size_t size = u->size;
-    owl_free(u);
+    owl_block_free(u, size);
     if (c->state == OWL_HTTP__CLOSED)
         return;
     c->queued -= size;
@@ -65,14 +65,15 @@ static void gather(char *to, const struct iovec *iov, size_t n, size_t at, size_
 static bool queue_slice(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t at,
                         size_t len)
 {
-    struct unsent *u = owl_malloc(sizeof(*u) + len);
+    size_t size;
+    struct unsent *u = owl_block_new(sizeof(*u) + len, &size);
     if (!u)
         return false;
-    u->size = sizeof(*u) + len;
+    u->size = size;
     gather(u->data, iov, n, at, len);
     uv_buf_t buf = {.base = u->data, .len = len};
     if (uv_write(&u->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) != 0) {
-        owl_free(u);
+        owl_block_free(u, size);
         return false;
     }
     c->queued += u->size;
@@ -84,8 +85,9 @@ static bool queue_slice(struct owl_http__conn *c, const struct iovec *iov, size_
  * memory goes as the peer reads, and that it does is seen. */
 static int queue(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t at, size_t end)
 {
+    const size_t most = OWL_HTTP__SLICE_BYTES - sizeof(struct unsent);
     for (size_t len; at < end; at += len) {
-        len = end - at < OWL_HTTP__SLICE_BYTES ? end - at : OWL_HTTP__SLICE_BYTES;
+        len = end - at < most ? end - at : most;
         if (!queue_slice(c, iov, n, at, len)) {
             owl_http__close(c);
             return -OWL_ECLOSED;

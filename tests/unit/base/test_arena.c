@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/block.h"
 
 #include <pthread.h>
 
@@ -230,7 +231,7 @@ static void *churn(void *data)
             memset(owl_arena_alloc(a, 1000), k, 1000);
         owl_arena_free(a);
     }
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     return data;
 }
 
@@ -241,5 +242,5 @@ TEST(threads_recycle_their_own_chunks, "")
         assert_int_equal(pthread_create(&t[i], NULL, churn, NULL), 0);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pthread_join(t[i], NULL), 0);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
+#include "base/block.h"
 #include "cli/args.h"
 #include "support/test.h"
 
@@ -39,7 +39,7 @@ static struct outcome run_failing(const struct owl_args *args, unsigned long n)
                         .n_operands = args->n_operands,
                         .given = args->given,
                         .n_given = args->n_given};
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     owl_alloc_fail_at(n);
     o.code = args->command->run(&r);
     owl_alloc_fail_at(0);
@@ -87,7 +87,7 @@ static void fails_cleanly(const char *line, int code, void (*undo)(void))
     assert_true(failures > 3);
     forget(&whole);
     owl_args_done(&args);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
 }
 
 static char folder[] = "/tmp/owlclaw-test-XXXXXX";

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
+#include "base/block.h"
 #include "cli/args.h"
 #include "support/test.h"
 
@@ -31,7 +31,7 @@ static int run_failing(struct owl_args *args, unsigned long n)
                         .n_operands = args->n_operands,
                         .given = args->given,
                         .n_given = args->n_given};
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     owl_alloc_fail_at(n);
     int code = args->command->run(&r);
     owl_alloc_fail_at(0);
@@ -56,7 +56,7 @@ static void fails_cleanly(char **argv, int argc)
     }
     assert_true(n > 5);
     owl_args_done(&args);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
 }
 
 TEST(memory_that_runs_out_anywhere_is_told, "")

@@ -2,6 +2,7 @@
 #include "unit/codec/schemas.h"
 
 #include "base/alloc.h"
+#include "base/block.h"
 #include "base/buf.h"
 
 #include <pthread.h>
@@ -574,7 +575,7 @@ TEST(without_memory_every_step_fails_cleanly, "")
         bool ok = false;
         owl_error err = {0};
         assert_non_null(a);
-        owl_arena_thread_done();
+        owl_thread_keep_nothing();
         owl_alloc_fail_at(n);
         int rc = owl_schema_compile(owl_str_of(everything), &o, &s, &err);
         if (rc == 0)

@@ -2,6 +2,8 @@
  * configuration becomes. */
 #include "unit/config/box.h"
 
+#include "base/block.h"
+
 #include "config/trust.h"
 
 static const char design[] = "mcp_server:\n"
@@ -697,6 +699,6 @@ TEST(without_memory_there_is_no_configuration, "")
         owl_config_free(c);
     }
     assert_true(passed && failures > 50);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     box_close(&b);
 }

@@ -1,4 +1,5 @@
 /* Tests of reactor/runtime.c, reactor.c and thread.c: every order of start, stop and join. */
+#include "base/block.h"
 #include "unit/reactor/fixture.h"
 
 #include <fcntl.h>
@@ -340,6 +341,36 @@ static void negative_load(void)
 {
     owl_reactor_load_add(owl_runtime_at(runtime_new(&two), 0), -1);
 }
+
+#ifndef OWL_ARENA_DEBUG
+static void keep_a_block(struct owl_reactor *r, void *ret_kept)
+{
+    (void)r;
+    size_t size;
+    void *p = owl_block_new(1000000, &size);
+    assert_non_null(p);
+    owl_block_free(p, size);
+    *(size_t *)ret_kept = owl_thread_kept();
+}
+
+static void look_at_kept(struct owl_reactor *r, void *ret_kept)
+{
+    (void)r;
+    *(size_t *)ret_kept = owl_thread_kept();
+}
+
+TEST(a_reactor_gives_memory_back_that_it_does_not_need_for_seconds, "")
+{
+    struct owl_runtime *rt = runtime_started(1);
+    size_t kept = 0;
+    on_reactor(owl_runtime_at(rt, 0), keep_a_block, &kept);
+    assert_true(kept >= 1000000);
+    for (uint64_t end = owl_now_ms() + 20000; kept > 0 && owl_now_ms() < end; usleep(100000))
+        on_reactor(owl_runtime_at(rt, 0), look_at_kept, &kept);
+    assert_int_equal(kept, 0);
+    runtime_end(rt);
+}
+#endif
 
 TEST(broken_contracts_abort, "")
 {

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "base/arena.h"
+#include "base/block.h"
 
 enum { KEYS = 30, ROUNDS = 400, READERS = 3 };
 
@@ -58,7 +58,7 @@ static void *reader(void *arg)
         atomic_fetch_add(&race->walks, 1);
     }
     owl_buf_done(&scratch);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* Clients of the old HTTP+SSE that come, use the server and vanish, in every way and at any time:
  * nothing of theirs stays; nor does a server without memory lose or leak anything. */
 #include "base/alloc.h"
+#include "base/block.h"
 #include "server/server.h"
 #include "unit/server/fixture.h"
 
@@ -22,7 +23,7 @@ static int quick(owl_call *c, void *data)
 /* Also gives back what its thread keeps for the next call. */
 static int tidy(owl_call *c, void *data)
 {
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     return quick(c, data);
 }
 
@@ -211,7 +212,7 @@ static void count_here(struct owl_reactor *r, struct owl_msg *m)
     const struct owl_host_local *h = owl_host_local(&c->server->host, r);
     atomic_fetch_add(c->left, length(&l->sse_peers) + l->sse_ids.n + length(&l->subs) + h->n_calls +
                                   h->asked.n + h->in_flight.n - h->parked.n);
-    owl_arena_thread_done();
+    owl_thread_keep_nothing();
     atomic_fetch_add(c->asked, 1);
 }
 

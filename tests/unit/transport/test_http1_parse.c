@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/block.h"
 #include "base/buf.h"
 #include "transport/http1_parse.h"
 
@@ -165,7 +166,7 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
         else
             assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
         owl_http__parse_release(&p);
-        owl_arena_thread_done();
+        owl_thread_keep_nothing();
         assert_int_equal(atomic_load(&pool->held), 1);
     }
     owl_http__pool_give(pool, 1);
