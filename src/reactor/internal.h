@@ -57,6 +57,16 @@ enum owl_runtime_state {
     OWL_RUNTIME_ENDED /* joined */
 };
 
+enum { OWL_LANES = 256 };
+
+/* Work of those clients whose numbers lead here, in its order. */
+struct owl_lane {
+    struct owl_list node; /* in `turns`, if a worker may take from it */
+    struct owl_list work;
+    unsigned n;       /* of work */
+    unsigned running; /* workers that run what was here */
+};
+
 struct owl_runtime {
     atomic_uint refs;
     atomic_uint load; /* the sum of all reactors' loads */
@@ -68,7 +78,8 @@ struct owl_runtime {
     pthread_cond_t work;   /* for workers: there is work, or the end */
     pthread_cond_t change; /* for the others: state, stopping or workers_live has changed */
     bool stopping;
-    struct owl_work *queue_head, *queue_tail;
+    struct owl_lane lanes[OWL_LANES]; /* worker.c: the queue */
+    struct owl_list turns;            /* lanes, the next to be served first */
     unsigned queued;
     pthread_t *workers;
     unsigned workers_made; /* threads ever started; they are joined at the stop */
@@ -140,6 +151,7 @@ void owl_watch__turn_end(struct owl_reactor *r);
 void owl_watch__scan(struct owl_runtime *rt);
 
 /* worker.c. stop: under rt->mu. join: once workers_live is 0. */
+void owl_worker__init(struct owl_runtime *rt);
 void owl_worker__stop(struct owl_runtime *rt);
 void owl_worker__join(struct owl_runtime *rt);
 

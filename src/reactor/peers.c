@@ -110,6 +110,11 @@ int owl_peers_take(struct owl_peers *p, const struct sockaddr_storage *address,
     return rc;
 }
 
+uint64_t owl_peer_number(const struct owl_peer *peer)
+{
+    return peer ? owl_hash(key_str(&peer->key)) | UINT64_C(1) << 63 : 0;
+}
+
 void owl_peer_release(struct owl_peer *peer)
 {
     if (!peer)

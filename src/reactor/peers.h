@@ -28,6 +28,8 @@ unsigned owl_peers_max(const struct owl_peers *p);
  * @errors OWL_ELIMIT, OWL_ENOMEM. */
 OWL_NODISCARD int owl_peers_take(struct owl_peers *p, const struct sockaddr_storage *address,
                                  struct owl_peer **ret);
+/* A number for the address, the same whenever it comes; not 0. Of NULL: 0. */
+uint64_t owl_peer_number(const struct owl_peer *peer);
 /* Gives one back. NULL is fine. */
 void owl_peer_release(struct owl_peer *peer);
 

@@ -150,6 +150,7 @@ int owl_runtime_new(const struct owl_runtime_options *o, struct owl_runtime **re
         rt->opt.log = &no_log;
     rt->workers = workers;
     locks_init(rt);
+    owl_worker__init(rt);
 
     for (unsigned i = 0; i < o->reactors; i++) {
         rc = owl_reactor__init(rt, i);

@@ -3,15 +3,22 @@
 #ifndef OWL_REACTOR_WORKER_H
 #define OWL_REACTOR_WORKER_H
 
+#include "base/list.h"
 #include "reactor/reactor.h"
 
+/* Clients take turns, and none has all workers. Zero, but for `run` and `client`, before it is queued
+ * for the first time. */
 struct owl_work {
-    struct owl_work *next;
+    struct owl_list node;
+    bool queued;                     /* under the lock of the queue */
+    uint64_t client;                 /* a number for whose it is; 0: it cannot be told */
     void (*run)(struct owl_work *w); /* on a worker thread; owns w */
 };
 
-/* Queue @p w. @errors OWL_ELIMIT (the queue is full), OWL_ECLOSED (stopped), OWL_ENOMEM (no thread
- * could be made); w stays the caller's then. */
+/* Queue @p w. In a full queue a client still gets its even share. @errors OWL_ELIMIT (the queue is
+ * full), OWL_ECLOSED (stopped), OWL_ENOMEM (no thread could be made); w stays the caller's then. */
 OWL_NODISCARD int owl_worker_submit(struct owl_runtime *rt, struct owl_work *w);
+/* Take @p w out of the queue: true, and it is the caller's again. False: it is not there. */
+OWL_NODISCARD bool owl_worker_withdraw(struct owl_runtime *rt, struct owl_work *w);
 
 #endif

@@ -34,6 +34,13 @@ TEST(a_peer_has_its_limit_and_others_have_theirs, "")
     assert_int_equal(take(p, "192.0.2.1", &c), -OWL_ELIMIT);
     assert_null(c);
     assert_int_equal(take(p, "192.0.2.2", &b), 0);
+    uint64_t number = owl_peer_number(b);
+    assert_int_not_equal(number, 0);
+    assert_int_not_equal(number, owl_peer_number(a[0]));
+    assert_int_equal(owl_peer_number(NULL), 0);
+    owl_peer_release(b);
+    assert_int_equal(take(p, "192.0.2.2", &b), 0);
+    assert_int_equal(owl_peer_number(b), number); /* whenever it comes */
     owl_peer_release(a[0]);
     assert_int_equal(take(p, "192.0.2.1", &a[0]), 0);
     assert_int_equal(take(p, "192.0.2.1", &c), -OWL_ELIMIT);

@@ -119,6 +119,99 @@ TEST(a_full_queue_refuses, "")
     assert_int_equal(atomic_load(&finished.n), 6);
 }
 
+/* Fills the queue of one worker, which is busy, with @p n jobs of client 7. */
+static struct owl_runtime *runtime_full(struct job *jobs, unsigned n, struct flag *gate)
+{
+    struct owl_runtime *rt = runtime_with(1, n);
+    for (unsigned i = 0; i <= n; i++) {
+        jobs[i] = (struct job){.work = {.run = job_run, .client = 7}, .gate = gate};
+        assert_int_equal(owl_worker_submit(rt, &jobs[i].work), 0);
+    }
+    assert_true(flag_wait(&running, 1));
+    return rt;
+}
+
+static atomic_uint finished_before;
+
+static void late_run(struct owl_work *w)
+{
+    (void)w;
+    atomic_store(&finished_before, (unsigned)atomic_load(&finished.n));
+    flag_raise(&told);
+}
+
+TEST(a_client_that_fills_the_queue_takes_turns_with_others, "")
+{
+    static struct job jobs[2 * OWL_LANES + 1];
+    struct flag gate = {0};
+    struct job more = {.work = {.run = job_run, .client = 7}},
+               others[3] = {{.work = {.run = late_run, .client = 8}},
+                            {.work = {.run = late_run, .client = 8}},
+                            {.work = {.run = job_run, .client = 8}}};
+    struct owl_runtime *rt = runtime_full(jobs, 2 * OWL_LANES, &gate);
+    assert_int_equal(owl_worker_submit(rt, &more.work), -OWL_ELIMIT);
+    assert_int_equal(owl_worker_submit(rt, &others[0].work), 0); /* its even share is two */
+    assert_int_equal(owl_worker_submit(rt, &others[1].work), 0);
+    assert_int_equal(owl_worker_submit(rt, &others[2].work), -OWL_ELIMIT);
+    flag_raise(&gate);
+    assert_true(flag_wait(&told, 2));
+    assert_in_range(atomic_load(&finished_before), 2, 3); /* one that ran, one or two turns */
+    assert_true(flag_wait(&finished, 2 * OWL_LANES + 1));
+    runtime_end(rt);
+}
+
+TEST(no_client_has_all_workers, "")
+{
+    struct owl_runtime *rt = runtime_with(4, 100);
+    struct flag gate = {0};
+    struct job jobs[20] = {0}, other = {.work = {.run = late_run, .client = 8}};
+    for (unsigned i = 0; i < 20; i++) {
+        jobs[i] = (struct job){.work = {.run = job_run, .client = 7}, .gate = &gate};
+        assert_int_equal(owl_worker_submit(rt, &jobs[i].work), 0);
+    }
+    assert_true(flag_wait(&running, 3));
+    assert_int_equal(owl_worker_submit(rt, &other.work), 0);
+    assert_true(flag_wait(&told, 1)); /* before any of the others is through */
+    assert_int_equal(atomic_load(&finished_before), 0);
+    flag_raise(&gate);
+    assert_true(flag_wait(&finished, 20));
+    assert_int_equal(atomic_load(&most_at_once), 3);
+    runtime_end(rt);
+}
+
+TEST(a_stop_runs_what_a_client_still_has_in_the_queue, "")
+{
+    struct owl_runtime *rt = runtime_with(4, 100);
+    struct flag gate = {0};
+    struct job jobs[20] = {0};
+    for (unsigned i = 0; i < 20; i++) {
+        jobs[i] = (struct job){.work = {.run = job_run, .client = 7}, .gate = &gate};
+        assert_int_equal(owl_worker_submit(rt, &jobs[i].work), 0);
+    }
+    owl_runtime_stop(rt);
+    flag_raise(&gate);
+    owl_runtime_join(rt);
+    assert_int_equal(atomic_load(&finished.n), 20);
+    owl_runtime_aunref(rt);
+}
+
+TEST(what_is_withdrawn_is_not_run_and_leaves_its_place, "")
+{
+    struct job jobs[4] = {0}, more = {.work = {.run = job_run, .client = 7}};
+    struct flag gate = {0};
+    struct owl_runtime *rt = runtime_full(jobs, 3, &gate);
+    assert_int_equal(owl_worker_submit(rt, &more.work), -OWL_ELIMIT);
+    assert_false(owl_worker_withdraw(rt, &more.work));
+    assert_false(owl_worker_withdraw(rt, &jobs[0].work)); /* it runs */
+    assert_true(owl_worker_withdraw(rt, &jobs[2].work));
+    assert_false(owl_worker_withdraw(rt, &jobs[2].work));
+    assert_int_equal(owl_worker_submit(rt, &more.work), 0);
+    flag_raise(&gate);
+    assert_true(flag_wait(&finished, 4));
+    runtime_end(rt);
+    assert_int_equal(atomic_load(&finished.n), 4);
+}
+
 TEST(a_stop_runs_what_is_queued_and_refuses_more, "")
 {
     struct owl_runtime *rt = runtime_with(1, 10);
