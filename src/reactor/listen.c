@@ -16,7 +16,13 @@
 #include "base/err.h"
 #include "reactor/internal.h"
 
-enum { BACKLOG = 1024, ACCEPTS_PER_TURN = 64, PAUSE_MS = 100, WARN_EVERY_MS = 5000 };
+enum {
+    BACKLOG = 1024,
+    ACCEPTS_PER_TURN = 64,
+    PAUSE_MS = 100,
+    WARN_EVERY_MS = 5000,
+    UNSENT_BYTES = 256 * 1024 /* that the kernel takes of a connection before it can be sent */
+};
 
 enum acceptor_state {
     ACCEPTOR_NEW, /* no handle yet */
@@ -219,15 +225,11 @@ static bool is_of_the_peer(int error)
 
 static void acceptor_take(struct acceptor *a, int fd, const struct sockaddr_storage *from)
 {
-    static const int on = 1;
     struct arrival arrival = {.fd = fd};
     if (!admit(a, from, &arrival.peer)) {
         turn_away(fd);
         return;
     }
-    /* Fails only if the peer has gone already, which the first read will tell. */
-    if (from->ss_family != AF_UNIX)
-        OWL_IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
     place(a, arrival);
 }
 
@@ -262,10 +264,14 @@ static void acceptor_readable(uv_poll_t *poll, int status, int events)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
+/* Connections inherit those of TCP. What the kernel takes of an answer counts nowhere, and it has a
+ * limit for all connections of the machine together: peers that do not read would fill that. */
 static int socket_options(int fd, int family)
 {
-    static const int on = 1, off = 0;
-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0)
+    static const int on = 1, off = 0, unsent = UNSENT_BYTES;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
+        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent)) != 0)
         return -1;
     if (family == AF_INET6)
         return setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));

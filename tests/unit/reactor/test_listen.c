@@ -27,12 +27,14 @@ static const struct owl_log log_to_tail = {log_tail_line, &tail, OWL_LEVEL_DEBUG
 
 static void take(void *user, struct owl_reactor *r, int fd, struct owl_peer *peer)
 {
-    int nodelay = 0;
+    int nodelay = 0, unsent = 0;
     socklen_t n = sizeof(nodelay);
     pthread_mutex_lock(&taken.mu);
     taken.wrong |= user != &taken || owl_reactor_self() != r ||
                    getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &nodelay, &n) != 0 || !nodelay ||
-                   !(fcntl(fd, F_GETFL) & O_NONBLOCK) || !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+                   getsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, &n) != 0 ||
+                   unsent != 256 * 1024 || !(fcntl(fd, F_GETFL) & O_NONBLOCK) ||
+                   !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     taken.of[owl_reactor_index(r)]++;
     taken.by[taken.n] = r;
     taken.of_peer[taken.n] = peer;
