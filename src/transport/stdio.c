@@ -7,9 +7,10 @@
  * shared one and put back at the close. Sockets are asked not to block call by call. What cannot be
  * polled (files, /dev/null) never blocks for long: it is read a piece a turn, and written directly.
  *
- * Invariants: reading stops while more than `queue_bytes` wait to be written. A peer that hangs up
- * meanwhile is read to its end if it takes what waits, and given up if it does not. The ops are
- * never called from inside a function of stdio.h, and not at all after owl_stdio_close(). */
+ * Invariants: reading stops while more than `queue_bytes` wait to be written, also between two
+ * lines of a piece; the rest of it waits, and nothing more is read before it is used up. A peer that
+ * hangs up meanwhile is read to its end if it takes what waits, and given up if it does not. The
+ * ops are never called from inside a function of stdio.h, and not at all after owl_stdio_close(). */
 #include "transport/stdio.h"
 
 #include <errno.h>
@@ -72,9 +73,11 @@ struct owl_stdio {
     struct owl_line lines;
     struct owl_buf queue; /* of which `sent` bytes are written */
     size_t sent;
+    struct owl_timer again; /* goes on with the rest of a piece */
     struct owl_timer timer; /* tells the end outside of the ops' call; or a deadline */
     unsigned handles;
     void (*done)(void *user);
+    owl_str rest; /* of what was read, within buf */
     char buf[READ_BYTES];
 };
 
@@ -315,10 +318,35 @@ static void tell_end(struct owl_stdio *s)
     s->ops.eof(s->user);
 }
 
-/* Reads one piece. */
+static enum input input_wanted(const struct owl_stdio *s)
+{
+    if (!s->wanted || s->ended || s->closing)
+        return OFF;
+    if (owl_stdio_queued(s) <= s->queue_bytes)
+        return READING;
+    return s->input == HUNG_UP ? HUNG_UP : PAUSED;
+}
+
+/* Feeds line by line what was read, for as long as it is wanted. */
+static void feed_rest(struct owl_stdio *s)
+{
+    while (s->rest.n > 0 && input_wanted(s) == READING) {
+        const char *end = memchr(s->rest.p, '\n', s->rest.n);
+        owl_str line = {s->rest.p, end ? (size_t)(end - s->rest.p) + 1 : s->rest.n};
+        s->rest.p += line.n;
+        s->rest.n -= line.n;
+        feed(s, line);
+    }
+}
+
+/* Reads one piece, if the one before is used up. */
 static void read_some(struct owl_stdio *s)
 {
     ssize_t n;
+    if (s->rest.n > 0) {
+        feed_rest(s);
+        return;
+    }
     do {
         n = s->in.socket ? recv(s->in.fd, s->buf, sizeof(s->buf), MSG_DONTWAIT)
                          : read(s->in.fd, s->buf, sizeof(s->buf));
@@ -326,7 +354,8 @@ static void read_some(struct owl_stdio *s)
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return;
     if (n > 0) {
-        feed(s, (owl_str){s->buf, (size_t)n});
+        s->rest = (owl_str){s->buf, (size_t)n};
+        feed_rest(s);
         return;
     }
     s->ended = true;
@@ -363,13 +392,12 @@ static void on_idle(uv_idle_t *idle)
     read_some(idle->data);
 }
 
-static enum input input_wanted(const struct owl_stdio *s)
+/* Whether or not there is more to read: the rest of a piece is there. */
+static void on_again(struct owl_timer *t)
 {
-    if (!s->wanted || s->ended || s->closing)
-        return OFF;
-    if (owl_stdio_queued(s) <= s->queue_bytes)
-        return READING;
-    return s->input == HUNG_UP ? HUNG_UP : PAUSED;
+    struct owl_stdio *s = OWL_CONTAINER(t, struct owl_stdio, again);
+    feed_rest(s);
+    read_update(s);
 }
 
 /* Reads or does not read, as the state demands. */
@@ -379,6 +407,8 @@ static void read_update(struct owl_stdio *s)
     s->input = input_wanted(s);
     if (s->input == before)
         return;
+    if (s->input == READING && s->rest.n > 0)
+        owl_timer_start(s->reactor, &s->again, 0);
     if (before == HUNG_UP)
         owl_timer_stop(&s->timer);
     int rc;
@@ -449,6 +479,7 @@ static void finish(struct owl_stdio *s)
     if (s->finished)
         return;
     s->finished = true;
+    owl_timer_stop(&s->again);
     owl_timer_stop(&s->timer);
     s->handles = s->out.pollable ? 2 : 1;
     uv_close(&s->in.uv.handle, on_closed);
@@ -529,6 +560,7 @@ int owl_stdio_open(struct owl_reactor *r, const struct owl_stdio_options *o,
     s->in.restore = s->out.restore = -1;
     owl_line_init(&s->lines, o->line_bytes ? o->line_bytes : LINE_BYTES);
     owl_buf_init(&s->queue, SIZE_MAX);
+    owl_timer_init(&s->again, on_again);
     owl_timer_init(&s->timer, on_timer);
     int rc = open_ends(s, o, reterr);
     if (rc != 0) {

@@ -439,6 +439,38 @@ TEST(a_peer_that_does_not_read_is_not_read_from, "")
     }
 }
 
+/* Many lines may arrive in one piece, each with an answer. */
+TEST(a_peer_that_does_not_read_is_not_fed_from_between_two_lines, "")
+{
+    enum { LINES = 50, LONG = 1000, PIPE = 4096, QUEUE = 2000 };
+    int in[2], out[2];
+    struct peer p;
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    assert_int_equal(fcntl(out[1], F_SETPIPE_SZ, PIPE), PIPE);
+    peer_open(&p,
+              &(struct owl_stdio_options){.in_fd = in[0], .out_fd = out[1], .queue_bytes = QUEUE});
+    p.echo = true;
+    static char all[LINES * LONG + 1], got[LINES * LONG];
+    for (int i = 0; i < LINES; i++)
+        snprintf(all + (size_t)i * LONG, LONG + 1, "%0*d\n", LONG - 1, i);
+    put(in[1], all);
+    step(&p, 20);
+    assert_in_range(p.seen.n, QUEUE, PIPE + QUEUE + 2 * LONG);
+    for (size_t n = 0; n < sizeof(got);) { /* as it reads, it is read from: nothing else comes */
+        ssize_t r = read(out[0], got + n, sizeof(got) - n);
+        assert_true(r > 0);
+        n += (size_t)r;
+        step(&p, 3);
+    }
+    assert_memory_equal(got, all, sizeof(got));
+    peer_end(&p);
+    for (int i = 0; i < 2; i++) {
+        close(in[i]);
+        close(out[i]);
+    }
+}
+
 enum way { BY_PIPE, BY_FIFO, BY_SOCKET, BY_HALF_OF_A_SOCKET, WAYS };
 
 static void way_open(enum way way, int ret[2])
