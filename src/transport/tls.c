@@ -20,7 +20,10 @@
 #include "base/alloc.h"
 #include "base/err.h"
 
-enum { PEER_BYTES = 1024 }; /* the longest name of a client that is believed */
+enum {
+    PEER_BYTES = 1024, /* the longest name of a client that is believed */
+    KEY_UPDATES = 64   /* of a connection: each costs what thousands of bytes do */
+};
 
 struct owl_tls {
     pthread_mutex_t lock;
@@ -35,6 +38,7 @@ struct owl_tls_conn {
     owl_str in; /* fed and not used yet */
     char *peer; /* or NULL */
     bool established, failed;
+    unsigned key_updates;
 };
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -162,6 +166,20 @@ static int on_alpn(SSL *ssl, const unsigned char **ret, unsigned char *ret_n,
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+/* A peer may ask for new keys with 27 bytes, as often as it likes; records hold one such message
+ * each. What it is told is OpenSSL's to say.
+ * NOLINTNEXTLINE(readability-function-size) */
+static void on_message(int sent, int version, int type, const void *message, size_t n, SSL *ssl,
+                       void *conn)
+{
+    struct owl_tls_conn *c = conn;
+    (void)version;
+    (void)ssl;
+    if (!sent && type == SSL3_RT_HANDSHAKE && n > 0 &&
+        *(const unsigned char *)message == SSL3_MT_KEY_UPDATE && ++c->key_updates > KEY_UPDATES)
+        c->failed = true; /* nothing more is read */
+}
+
 /* Forward secrecy and authenticated encryption only; all of TLS 1.3 is of that kind. */
 static bool configure(SSL_CTX *ctx)
 {
@@ -171,6 +189,7 @@ static bool configure(SSL_CTX *ctx)
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF); /* tickets need none */
     SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
+    SSL_CTX_set_msg_callback(ctx, on_message);
     return SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION) == 1 &&
            SSL_CTX_set_cipher_list(ctx, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1;
 }
@@ -203,6 +222,8 @@ static int span_read(BIO *b, char *to, int size)
 {
     struct owl_tls_conn *c = BIO_get_data(b);
     BIO_clear_retry_flags(b);
+    if (c->failed)
+        return -1;
     if (c->in.n == 0) {
         BIO_set_retry_read(b);
         return -1;
@@ -329,6 +350,7 @@ struct owl_tls_conn *owl_tls_conn_new(struct owl_tls *t, struct owl_buf *out)
     BIO_set_init(b, 1);
     SSL_set_bio(c->ssl, b, b); /* takes it */
     SSL_set_accept_state(c->ssl);
+    SSL_set_msg_callback_arg(c->ssl, c);
     return c;
 }
 

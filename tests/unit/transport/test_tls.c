@@ -272,6 +272,25 @@ TEST(a_client_cannot_renegotiate, "")
     world_done(&world);
 }
 
+TEST(a_client_that_keeps_asking_for_new_keys_is_dropped, "")
+{
+    world_make(&world);
+    struct owl_tls *tls = tls_of_world(false);
+    SSL_CTX *ctx = client_ctx(&world.ca, NULL);
+    struct pair p;
+    pair_open(&p, tls, ctx);
+    pair_pump(&p, 4096);
+    for (int i = 0; i < 200; i++) {
+        assert_int_equal(SSL_key_update(p.client, SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+        pair_pump(&p, 4096);
+        assert_int_equal(p.rc, i < 64 ? 0 : -OWL_EIO);
+    }
+    pair_close(&p);
+    SSL_CTX_free(ctx);
+    owl_tls_free(tls);
+    world_done(&world);
+}
+
 TEST(what_is_no_tls_fails, "")
 {
     world_make(&world);
