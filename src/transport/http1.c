@@ -58,13 +58,10 @@ static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor 
 {
     unsigned n = owl_runtime_count(owl_reactor_runtime(r));
     struct owl_http__shard *s = owl_malloc(sizeof(*s));
-    struct owl_http__pool *bodies = owl_http__pool_new(h->limits.input_total_bytes / n);
-    if (!s || !bodies) {
-        owl_free(bodies);
+    if (!s || !(s->bodies = owl_pool_new(h->limits.input_total_bytes / n))) {
         owl_free(s);
         return NULL;
     }
-    s->bodies = bodies;
     s->http = h;
     s->reactor = r;
     owl_list_init(&s->conns);
@@ -108,7 +105,7 @@ void owl_http_free(struct owl_http *h)
     for (unsigned i = 0; i < h->n; i++) {
         OWL_ASSERT(owl_list_empty(&h->shards[i]->conns));
         owl_buf_done(&h->shards[i]->sealed);
-        owl_http__pool_give(h->shards[i]->bodies, 1);
+        owl_pool_done(h->shards[i]->bodies);
         owl_free(h->shards[i]);
     }
     owl_free(h);
@@ -498,7 +495,7 @@ static struct owl_http__conn *conn_new(struct owl_http__shard *s, struct owl_tls
     owl_timer_init(&c->timer, on_timer);
     owl_buf_init(&c->ahead, 2 * (OWL_HTTP__AHEAD_BYTES + OWL_HTTP__RECORD_BYTES));
     owl_http__parse_init(&c->parse, &s->http->limits);
-    c->parse.pool = s->bodies;
+    c->parse.bodies = s->bodies;
     owl_list_init(&c->behind);
     owl_list_add(&s->conns, &c->link);
     return c;

@@ -8,13 +8,12 @@
  * Invariant: what a peer can make us keep is bounded by the limits at every byte. */
 #include "transport/http1_parse.h"
 
-#include "base/alloc.h"
-
 enum {
     FIRST_HEADERS = 16,     /* enough for an ordinary head */
     FIRST_BODY = 64 * 1024, /* believed of a Content-Length before bytes have come */
-    SMALL_BODY = 16 * 1024, /* of each body is not counted: who holds the rest locks nobody out */
-    RAW_SLACK = 1024        /* method, version and ordinary white space of a head */
+    BODY_GROWTH = 8,        /* … and how many times of what has come */
+    RAW_SLACK = 1024,       /* method, version and ordinary white space of a head */
+    CHUNK_OVERHEAD = 8      /* times what they hold: six are ordinary for a byte a chunk */
 };
 
 static struct owl_http__parse *parse_of(llhttp_t *llhttp)
@@ -38,61 +37,6 @@ static int no_memory(struct owl_http__parse *p)
 static int body_too_long(struct owl_http__parse *p)
 {
     return refuse(p, 413, "The body is too long; the limit in bytes is", p->limits->body_bytes);
-}
-
-/* ---- the pool ---- */
-
-/* What a body has of the pool. It goes with the arena that holds the body, whoever takes that. */
-struct owl_http__share {
-    struct owl_http__pool *pool;
-    size_t n;
-};
-
-struct owl_http__pool *owl_http__pool_new(size_t max)
-{
-    struct owl_http__pool *pool = owl_malloc(sizeof *pool);
-    if (!pool)
-        return NULL;
-    atomic_init(&pool->held, 1);
-    pool->max = max;
-    return pool;
-}
-
-void owl_http__pool_give(struct owl_http__pool *pool, size_t n)
-{
-    if (atomic_fetch_sub_explicit(&pool->held, n, memory_order_acq_rel) == n)
-        owl_free(pool);
-}
-
-static void share_give(void *data)
-{
-    struct owl_http__share *s = data;
-    owl_http__pool_give(s->pool, s->n);
-}
-
-static bool share_new(struct owl_http__parse *p)
-{
-    struct owl_http__share *s = owl_arena_alloc(p->arena, sizeof *s);
-    if (!s || owl_arena_cleanup(p->arena, share_give, s) != 0)
-        return false;
-    *s = (struct owl_http__share){.pool = p->pool};
-    p->_share = s;
-    return true;
-}
-
-/* Many bodies together must not have all the memory. One alone is always taken. Others only give
- * to this pool meanwhile. */
-static int pool_take(struct owl_http__parse *p, size_t n)
-{
-    size_t mine = p->_share ? p->_share->n : 0;
-    size_t others = atomic_load_explicit(&p->pool->held, memory_order_relaxed) - 1 - mine;
-    if (others > 0 && others + mine + n > p->pool->max)
-        return refuse(p, 503, "Too much is being received at once; try again later", 0);
-    if (!p->_share && !share_new(p))
-        return no_memory(p);
-    atomic_fetch_add_explicit(&p->pool->held, n, memory_order_relaxed);
-    p->_share->n += n;
-    return 0;
 }
 
 /* ---- tokens: target, names and values ---- */
@@ -384,10 +328,14 @@ static int on_head(llhttp_t *llhttp)
 
 /* ---- body and end ---- */
 
+/* What has not come is only reserved: it costs no pages unless a thread kept them anyway. */
 static bool body_grow(struct owl_http__parse *p, size_t need)
 {
-    size_t cap = p->_body_cap || p->_chunked ? p->_body_cap * 2 : FIRST_BODY;
-    size_t most = p->_chunked ? p->limits->body_bytes : p->_announced;
+    size_t most = p->_chunked ? p->limits->body_bytes : p->_announced, cap = p->_body_cap;
+    if (cap < FIRST_BODY)
+        cap = p->_chunked ? cap * 2 : FIRST_BODY;
+    else
+        cap = cap < most / BODY_GROWTH ? cap * BODY_GROWTH : most;
     if (cap > most)
         cap = most;
     if (cap < need)
@@ -412,10 +360,10 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t n)
     size_t had = p->view.body.n;
     if (n > p->limits->body_bytes - had)
         return body_too_long(p);
-    size_t small = had < SMALL_BODY ? SMALL_BODY - had : 0;
-    if (p->pool && n > small && pool_take(p, n - small) != 0)
-        return HPE_USER;
-    if (n > p->_body_cap - had && !body_grow(p, had + n))
+    int rc = p->bodies ? owl_pool_take(p->bodies, p->arena, &p->_share, n) : 0;
+    if (rc == -OWL_EBUSY)
+        return refuse(p, 503, "Too much is being received at once; try again later", 0);
+    if (rc != 0 || (n > p->_body_cap - had && !body_grow(p, had + n)))
         return no_memory(p);
     memcpy(p->_body + had, at, n);
     p->view.body = (owl_str){p->_body, had + n};
@@ -457,7 +405,7 @@ void owl_http__parse_init(struct owl_http__parse *p, const struct owl_http_limit
     llhttp_init(&p->_llhttp, HTTP_REQUEST, &settings);
     p->_llhttp.data = p;
     p->limits = limits;
-    p->pool = NULL;
+    p->bodies = NULL;
     forget(p);
 }
 
@@ -510,13 +458,16 @@ size_t owl_http__parse_feed(struct owl_http__parse *p, owl_str in)
         refuse_syntax(p, error, at && at < in.p + in.n ? at : NULL);
         return in.n;
     }
-    /* Names and values were counted as they came; this is about endless white space. */
-    if (p->stage == OWL_HTTP__HEAD) {
-        p->_raw_bytes += in.n;
-        if (p->_raw_bytes > p->limits->url_bytes + p->limits->header_bytes + RAW_SLACK)
-            (void)refuse(p, 431, "The headers are too long; the limit in bytes is",
-                         p->limits->header_bytes);
-    }
+    /* Names, values and the body were counted as they came; this is about endless white space and
+     * extensions of chunks. */
+    p->_raw_bytes += in.n;
+    size_t head = p->limits->url_bytes + p->limits->header_bytes + RAW_SLACK;
+    if (p->stage == OWL_HTTP__HEAD && p->_raw_bytes > head)
+        (void)refuse(p, 431, "The headers are too long; the limit in bytes is",
+                     p->limits->header_bytes);
+    else if (p->stage == OWL_HTTP__BODY &&
+             p->_raw_bytes / CHUNK_OVERHEAD > head + in.n + p->view.body.n)
+        (void)refuse(p, 400, "The chunks of the body say more about themselves than they hold", 0);
     if (p->arena && p->stage != OWL_HTTP__REFUSED && !keep_head(p))
         (void)no_memory(p);
     return in.n;

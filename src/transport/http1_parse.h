@@ -4,8 +4,8 @@
 #define OWL_TRANSPORT_HTTP1_PARSE_H
 
 #include <llhttp.h>
-#include <stdatomic.h>
 
+#include "base/pool.h"
 #include "transport/http1.h"
 
 enum owl_http__stage {
@@ -24,22 +24,10 @@ struct owl_http__refusal {
     size_t limit;       /* or 0 */
 };
 
-/* How much of bodies the requests of a reactor hold. What took one may outlive the server, and let
- * go of it on any thread: whoever gives the last back frees the pool. */
-struct owl_http__pool {
-    atomic_size_t held; /* bytes, and one for the owner */
-    size_t max;
-};
-
-/* NULL without memory. Given up with owl_http__pool_give() of one byte. */
-OWL_NODISCARD struct owl_http__pool *owl_http__pool_new(size_t max);
-/* [any] */
-void owl_http__pool_give(struct owl_http__pool *pool, size_t n);
-
 struct owl_http__parse {
     llhttp_t _llhttp;
     const struct owl_http_limits *limits;
-    struct owl_http__pool *pool; /* NULL: nobody counts */
+    struct owl_pool *bodies; /* NULL: nobody counts */
 
     /* Of one request, cleared between two. */
     enum owl_http__stage stage;
@@ -57,12 +45,12 @@ struct owl_http__parse {
     size_t _token_cap;
     bool _target_kept;
     bool _naming,
-        _name_kept; /* the next header has its name but not its value; it is in the arena */
+        _name_kept;     /* the next header has its name but not its value; it is in the arena */
+    size_t _head_bytes; /* of names and values */
+    size_t _raw_bytes;  /* of the request, with all white space */
     char *_body;
-    size_t _body_cap, _announced;   /* _announced: the Content-Length */
-    struct owl_http__share *_share; /* of the pool; in the arena */
-    size_t _head_bytes;             /* of names and values */
-    size_t _raw_bytes;              /* of the head, with all white space */
+    size_t _body_cap, _announced; /* _announced: the Content-Length */
+    struct owl_pool_share _share; /* of the bodies */
     unsigned _hosts;
     bool _chunked, _expects, _expects_other;
     owl_str _target;

@@ -129,6 +129,69 @@ TEST(many_and_long_headers_stay_where_they_are, "")
     owl_buf_done(&b);
 }
 
+/* Around every length at which the memory of a body grows. */
+TEST(bodies_of_any_length_come_out_as_they_went_in, "")
+{
+    static const size_t lengths[] = {1, 2000, 65535, 65536, 65537, 131073, 299999, 300000};
+    static const size_t steps[] = {997, 65536, 300000};
+    static char text[300000];
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)(i * 31 + i / 251);
+    struct owl_http__parse p;
+    struct owl_pool *bodies = owl_pool_new(SIZE_MAX);
+    assert_non_null(bodies);
+    owl_http__parse_init(&p, &limits);
+    p.bodies = bodies;
+    for (size_t i = 0; i < OWL_COUNT(lengths) * OWL_COUNT(steps) * 2; i++) {
+        bool chunked = i % 2;
+        owl_str body = {text, lengths[i / 2 % OWL_COUNT(lengths)]};
+        struct owl_buf b;
+        owl_buf_init(&b, SIZE_MAX);
+        owl_buf_printf(&b, "POST / HTTP/1.1\r\nHost: h\r\n");
+        owl_buf_printf(&b,
+                       chunked ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n"
+                               : "Content-Length: %zu\r\n\r\n",
+                       body.n);
+        owl_buf_puts(&b, body);
+        owl_buf_putz(&b, chunked ? "\r\n0\r\n\r\n" : "");
+        feed(&p, owl_buf_str(&b), steps[i / 2 / OWL_COUNT(lengths)]);
+        assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+        assert_true(owl_str_eq(p.view.body, body));
+        assert_true(owl_arena_used(p.arena) < 8 * body.n + 100000);
+        owl_http__parse_reset(&p);
+        assert_int_equal(atomic_load(&bodies->held), 1);
+        owl_buf_done(&b);
+    }
+    owl_http__parse_release(&p);
+    owl_pool_done(bodies);
+}
+
+/* A chunk may be called anything, at any length; llhttp only passes over it. */
+TEST(endless_extensions_of_chunks_are_refused_and_small_chunks_are_not, "")
+{
+    struct owl_http__parse p;
+    static char x[1000];
+    memset(x, 'x', sizeof(x));
+    owl_http__parse_init(&p, &limits);
+    feed(&p, OWL_STR("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1;"), 100);
+    size_t n = 0;
+    while (p.stage == OWL_HTTP__BODY && n < 1000000)
+        n += feed(&p, (owl_str){x, sizeof(x)}, sizeof(x));
+    assert_int_equal(p.stage, OWL_HTTP__REFUSED);
+    assert_int_equal(p.refusal.status, 400);
+    assert_in_range(n, 1000, 100000);
+    owl_http__parse_release(&p);
+
+    owl_http__parse_init(&p, &limits);
+    feed(&p, OWL_STR("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"), 100);
+    for (size_t i = 0; i < limits.body_bytes; i++)
+        feed(&p, OWL_STR("1\r\nb\r\n"), 6);
+    feed(&p, OWL_STR("0\r\n\r\n"), 6);
+    assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+    assert_int_equal(p.view.body.n, limits.body_bytes);
+    owl_http__parse_release(&p);
+}
+
 TEST(an_announced_length_is_not_believed_before_it_comes, "")
 {
     struct owl_http__parse p;
@@ -150,12 +213,12 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
     size_t total = (size_t)n + 150000;
     memset(in + n, 'b', 150000);
     unsigned long fail = 1;
-    struct owl_http__pool *pool = owl_http__pool_new(SIZE_MAX);
-    assert_non_null(pool);
+    struct owl_pool *bodies = owl_pool_new(SIZE_MAX);
+    assert_non_null(bodies);
     for (bool refused = true; refused; fail++) {
         struct owl_http__parse p;
         owl_http__parse_init(&p, &limits);
-        p.pool = pool;
+        p.bodies = bodies;
         owl_alloc_fail_at(fail);
         for (size_t at = 0; at < total && p.stage < OWL_HTTP__COMPLETE; at += 1000)
             owl_http__parse_feed(&p, (owl_str){in + at, total - at < 1000 ? total - at : 1000});
@@ -167,8 +230,8 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
             assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
         owl_http__parse_release(&p);
         owl_thread_keep_nothing();
-        assert_int_equal(atomic_load(&pool->held), 1);
+        assert_int_equal(atomic_load(&bodies->held), 1);
     }
-    owl_http__pool_give(pool, 1);
+    owl_pool_done(bodies);
     assert_true(fail > 4);
 }
