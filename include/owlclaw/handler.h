@@ -116,9 +116,8 @@ OWL_API int owl_call_close_stream(owl_call *call);
  * message with the current role; in a resource, text and bytes become contents of the URI that was
  * asked for. They return 0 or the first error, which also fails the call: OWL_ESTATE (this kind of
  * handler has no such result), OWL_EINVAL (a required argument is NULL), OWL_EPARSE (JSON text),
- * OWL_ELIMIT, OWL_ENOMEM. Text must be UTF-8; what is not is replaced by U+FFFD. A @p len may be
- * OWL_NTS for text that ends in NUL. */
-#define OWL_NTS ((size_t)-1)
+ * OWL_ELIMIT, OWL_ENOMEM. Text must be UTF-8; what is not is replaced by U+FFFD. The @p len of text and
+ * of JSON may be OWL_NTS. */
 
 OWL_API int owl_result_text(owl_call *call, const char *text);
 OWL_API int owl_result_textf(owl_call *call, const char *fmt, ...) OWL_PRINTF(2, 3);

@@ -29,9 +29,9 @@ typedef enum owl_json_kind {
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/** Parse @p len bytes. Strict JSON: valid UTF-8, no duplicate keys, at most 128 levels deep.
- *  @errors OWL_EPARSE (the message names the byte), OWL_ELIMIT, OWL_ENOMEM. Free the document with
- *  owl_json_doc_free(). */
+/** Parse @p len bytes (or OWL_NTS). Strict JSON: valid UTF-8, no duplicate keys, at most 128 levels
+ *  deep. @errors OWL_EPARSE (the message names the byte), OWL_ELIMIT, OWL_ENOMEM. Free the document
+ *  with owl_json_doc_free(). */
 OWL_API int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc, owl_error *reterr);
 OWL_API void owl_json_doc_free(owl_json_doc *doc);
 OWL_API const owl_json *owl_json_doc_root(const owl_json_doc *doc);
@@ -84,7 +84,7 @@ OWL_API void owl_json_begin_array(owl_json_writer *w);
 OWL_API void owl_json_end(owl_json_writer *w);
 /** The key of the member whose value is written next. */
 OWL_API void owl_json_key(owl_json_writer *w, const char *key);
-/** Strings must be UTF-8 (otherwise OWL_EINVAL); NULL is written as null. */
+/** Strings must be UTF-8 (otherwise OWL_EINVAL); NULL is written as null. @p len may be OWL_NTS. */
 OWL_API void owl_json_put_str(owl_json_writer *w, const char *s);
 OWL_API void owl_json_put_strn(owl_json_writer *w, const char *s, size_t len);
 OWL_API void owl_json_put_int(owl_json_writer *w, int64_t v);
@@ -94,7 +94,7 @@ OWL_API void owl_json_put_bool(owl_json_writer *w, bool v);
 OWL_API void owl_json_put_null(owl_json_writer *w);
 /** Copies a value that was read. NULL is written as null. */
 OWL_API void owl_json_put_value(owl_json_writer *w, const owl_json *v);
-/** Copies JSON text, after checking it as owl_json_parse() does. */
+/** Copies JSON text, after checking it as owl_json_parse() does. @p len may be OWL_NTS. */
 OWL_API void owl_json_put_raw(owl_json_writer *w, const char *text, size_t len);
 
 /** The text written so far (NUL-terminated, no newline in it), if it is one complete value.

@@ -5,7 +5,9 @@
  * an error like any other; it never aborts the program.
  *
  * Every function that can fail returns 0 or a negative error, e.g. -OWL_EINVAL. An out parameter
- * named ret_x is written only on success; an owl_error only on failure, and may always be NULL. */
+ * named ret_x is written only on success; an owl_error only on failure, and may always be NULL.
+ * Other pointers must not be NULL unless it is said that they may; functions that free or unref take
+ * NULL. */
 #ifndef OWLCLAW_TYPES_H
 #define OWLCLAW_TYPES_H
 
@@ -30,6 +32,10 @@
 #endif
 
 OWL_BEGIN_DECLS
+
+/** For the length of a text, JSON or not, that ends in NUL: it is counted. Bytes (images, blobs) need
+ *  their length. */
+#define OWL_NTS ((size_t)-1)
 
 /** Error numbers; functions return them negated. None of them is an errno. The list only grows. */
 enum {
@@ -66,7 +72,7 @@ typedef struct owl_error {
 /** The short name of an error number of either sign, e.g. "invalid_argument". Never NULL. */
 OWL_API const char *owl_error_name(int code);
 
-/** Severity, as MCP names them; usable for owl_call_log() and for the library's own log. */
+/** Severity, as MCP names them; usable for owl_call_logf() and for the library's own log. */
 typedef enum owl_level {
     OWL_LEVEL_DEBUG = 1,
     OWL_LEVEL_INFO,

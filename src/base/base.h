@@ -44,6 +44,12 @@ static inline owl_str owl_str_of(const char *z)
     return (owl_str){z, z ? strlen(z) : 0};
 }
 
+/* Text of the public interface, whose length may be OWL_NTS. */
+static inline owl_str owl_str_nts(const char *p, size_t n)
+{
+    return n == OWL_NTS ? owl_str_of(p) : (owl_str){p, n};
+}
+
 static inline bool owl_str_eq(owl_str a, owl_str b)
 {
     /* The first byte tells most names apart, without a call. */

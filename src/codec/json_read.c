@@ -64,7 +64,7 @@ int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **r
 
 int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc, owl_error *reterr)
 {
-    const owl_str source = {text, len};
+    const owl_str source = owl_str_nts(text, len);
     int rc = owl_json_scan(source, OWL_JSON_DEPTH, reterr);
     if (rc)
         return rc;

@@ -189,7 +189,7 @@ void owl_json_key(owl_json_writer *w, const char *key)
 
 void owl_json_put_str(owl_json_writer *w, const char *s)
 {
-    owl_json_put_strn(w, s, s ? strlen(s) : 0);
+    owl_json_put_strn(w, s, OWL_NTS);
 }
 
 void owl_json_put_strn(owl_json_writer *w, const char *s, size_t len)
@@ -197,7 +197,7 @@ void owl_json_put_strn(owl_json_writer *w, const char *s, size_t len)
     if (!s)
         owl_json_put_null(w);
     else if (begin_value(w))
-        put_string(w, (owl_str){s, len});
+        put_string(w, owl_str_nts(s, len));
 }
 
 void owl_json_put_int(owl_json_writer *w, int64_t v)
@@ -239,7 +239,7 @@ void owl_json_put_value(owl_json_writer *w, const owl_json *v)
 
 void owl_json_put_raw(owl_json_writer *w, const char *text, size_t len)
 {
-    const owl_str raw = {text, len};
+    const owl_str raw = owl_str_nts(text, len);
     if (!begin_value(w))
         return;
     w->rc = owl_json_scan(raw, OWL_JSON_DEPTH - w->depth, NULL);

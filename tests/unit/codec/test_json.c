@@ -458,6 +458,26 @@ static void run(owl_json_writer *w, const char *steps)
 #define DEEP16 "[[[[[[[[[[[[[[[["
 #define DEEP128 DEEP16 DEEP16 DEEP16 DEEP16 DEEP16 DEEP16 DEEP16 DEEP16
 
+TEST(the_length_of_text_that_ends_in_nul_need_not_be_given, "")
+{
+    owl_json_doc *doc = NULL;
+    assert_int_equal(owl_json_parse("[1, 2]", OWL_NTS, &doc, NULL), 0);
+    assert_int_equal(owl_json_len(owl_json_doc_root(doc)), 2);
+    owl_json_doc_free(doc);
+    assert_int_equal(owl_json_parse("[1, 2", OWL_NTS, &doc, NULL), -OWL_EPARSE);
+
+    owl_json_writer *w = owl_json_writer_new();
+    const char *text = NULL;
+    owl_json_begin_array(w);
+    owl_json_put_strn(w, "a", OWL_NTS);
+    owl_json_put_strn(w, NULL, OWL_NTS);
+    owl_json_put_raw(w, "{ }", OWL_NTS);
+    owl_json_end(w);
+    assert_int_equal(owl_json_writer_text(w, &text, NULL), 0);
+    assert_string_equal(text, "[\"a\",null,{}]");
+    owl_json_writer_free(w);
+}
+
 TEST(misuse_of_the_writer_is_an_error_that_stays, "")
 {
     static const struct {
