@@ -28,6 +28,11 @@ void owl_json_quote(struct owl_buf *b, owl_str s);
 void owl_json_quote_base64(struct owl_buf *b, const void *p, size_t n);
 /* Append proved JSON text with white space outside strings removed (hence no newline). */
 void owl_json_compact(struct owl_buf *b, owl_str proved);
+/* Append proved JSON text in the one spelling of its value (canonical.c): the order of members, how
+ * strings and numbers are written and white space do not matter. Only numbers with exponents beyond
+ * ±10^17 are taken as they are written. O(n log n). Fails as @p b does; OWL_ELIMIT also if it is
+ * deeper than OWL_JSON_DEPTH. */
+void owl_json_canonical(struct owl_buf *b, owl_str proved);
 /* The shortest decimal that reads back equal, the same in every locale. @p v is finite. */
 void owl_json_number(struct owl_buf *b, double v);
 /* Append a value that was read, without white space. NULL is null. */

@@ -54,6 +54,8 @@ struct owl_span_iter {
 };
 struct owl_span_iter owl_span_iter(owl_str proved_text);
 bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret);
+/* How many there are. */
+size_t owl_span_count(owl_str proved_text);
 
 /* Whether the key of a span decodes to @p name. */
 bool owl_span__escaped_key_is(const struct owl_span *s, owl_str name);

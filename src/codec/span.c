@@ -77,6 +77,15 @@ bool owl_span_next(struct owl_span_iter *it, struct owl_span *ret)
     return true;
 }
 
+size_t owl_span_count(owl_str text)
+{
+    size_t n = 0;
+    struct owl_span_iter it = owl_span_iter(text);
+    for (struct owl_span s; owl_span_next(&it, &s);)
+        n++;
+    return n;
+}
+
 bool owl_span__escaped_key_is(const struct owl_span *s, owl_str name)
 {
     return owl_text__equals(s->key, name);
