@@ -8,6 +8,7 @@
 #include "codec/uri.h"
 
 #include "base/err.h"
+#include "codec/json.h"
 
 enum { URI_MAX = 8192 }; /* longer URIs match no template with variables */
 
@@ -60,11 +61,10 @@ bool owl_uri_valid(owl_str uri)
     return n > 0 && n < uri.n && uri.p[n] == ':' && is_clean(uri);
 }
 
-owl_str owl_uri_decode(struct owl_arena *a, owl_str s)
+/* Writes the bytes that @p s stands for, which are no more than its own, to @p out; absent if one of
+ * them is NUL or an escape is bad. */
+static owl_str decode(owl_str s, char *out)
 {
-    char *out = s.n < SIZE_MAX ? owl_arena_alloc(a, s.n + 1) : NULL;
-    if (!out)
-        return (owl_str){NULL, 0};
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
         int c = (unsigned char)s.p[i];
@@ -76,8 +76,16 @@ owl_str owl_uri_decode(struct owl_arena *a, owl_str s)
             return (owl_str){NULL, 0};
         out[n++] = (char)c;
     }
-    out[n] = '\0';
     return (owl_str){out, n};
+}
+
+owl_str owl_uri_decode(struct owl_arena *a, owl_str s)
+{
+    char *out = s.n < SIZE_MAX ? owl_arena_alloc(a, s.n + 1) : NULL;
+    owl_str decoded = out ? decode(s, out) : (owl_str){NULL, 0};
+    if (decoded.p)
+        out[decoded.n] = '\0';
+    return decoded;
 }
 
 /* ---- templates ------------------------------------------------------------------------------ */
@@ -222,6 +230,14 @@ static size_t farthest_end(const struct match *m, size_t var, size_t at)
     return end;
 }
 
+/* Whether the raw value of a variable, a part of a URI, stands for text. */
+static bool is_text(owl_str raw)
+{
+    char out[URI_MAX];
+    owl_str text = decode(raw, out);
+    return text.p && owl_utf8_valid(text);
+}
+
 bool owl_uri_template_match(const struct owl_uri_template *t, owl_str uri,
                             owl_str values[OWL_URI_VARS])
 {
@@ -240,6 +256,8 @@ bool owl_uri_template_match(const struct owl_uri_template *t, owl_str uri,
     for (size_t var = 0; var < t->n; var++) {
         size_t end = farthest_end(&m, var, at);
         values[var] = (owl_str){uri.p + at, end - at};
+        if (!is_text(values[var]))
+            return false;
         at = end + t->vars[var].tail.n;
     }
     return true;

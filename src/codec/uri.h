@@ -21,7 +21,8 @@ OWL_NODISCARD int owl_uri_template_new(struct owl_arena *a, owl_str text,
 owl_str owl_uri_template_var(const struct owl_uri_template *t, size_t i);
 
 /* Whether @p uri matches: values[i] gets the raw text of variable i (borrowed from uri). "{x}"
- * matches one or more characters but "/"; "{+x}" one or more of any. Linear in uri × variables. */
+ * matches one or more characters but "/"; "{+x}" one or more of any. What does not decode to UTF-8
+ * without NULs is no value, and such a URI does not match. Linear in uri × variables. */
 bool owl_uri_template_match(const struct owl_uri_template *t, owl_str uri,
                             owl_str values[OWL_URI_VARS]);
 

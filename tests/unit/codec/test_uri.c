@@ -75,6 +75,15 @@ TEST(templates_match_greedily_within_their_limits, "")
         {"{+a}{b}", "x/y", "a=x/;b=y;"},
         {"{a.b}:{c_1}", "x:y", "a.b=x;c_1=y;"},
         {"a:{x}", "a:%2F", "x=%2F;"},
+        {"a:{x}", "a:%c3%A9", "x=%c3%A9;"},
+        {"a:{x}", "a:%zz", NULL},
+        {"a:{x}", "a:1%", NULL},
+        {"a:{x}", "a:%00", NULL},
+        {"a:{x}", "a:%ff", NULL},
+        {"a:{x}", "a:%c3", NULL},
+        {"a:{+x}", "a:1/%ff/2", NULL},
+        {"a:{x}/{y}", "a:1/%zz", NULL},
+        {"a:{x}/{y}", "a:%zz/1", NULL},
     };
     for (size_t i = 0; i < OWL_COUNT(cases); i++) {
         const struct match_case *c = &cases[i];
