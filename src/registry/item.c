@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/sized.h"
 #include "codec/json.h"
 #include "codec/scan.h"
 #include "registry/mirror.h"
@@ -25,13 +26,10 @@ enum {
 /* What a tool without a schema takes. */
 #define NO_ARGUMENTS "{\"type\":\"object\",\"additionalProperties\":false}"
 
-/* Where a sized struct ends at the least: behind its last required member. */
-#define SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)NULL)->member))
-
 struct draft {
     struct owl_item item;
-    struct owl_buf entry;  /* becomes item.json */
-    size_t news, news_end; /* what of it legacy clients do not get */
+    struct owl_buf entry; /* becomes item.json */
+    size_t n_parts;
     owl_error *reterr;
     int rc;
 };
@@ -91,21 +89,6 @@ static owl_str keep(struct draft *d, owl_str s)
     return s;
 }
 
-/* The entry without what only modern clients know. */
-static void leave_out_news(struct draft *d)
-{
-    owl_str all = d->item.json;
-    size_t behind = all.n - d->news_end;
-    char *old = owl_arena_alloc(d->item.arena, d->news + behind);
-    if (!old) {
-        no_memory(d);
-        return;
-    }
-    memcpy(old, all.p, d->news);
-    memcpy(old + d->news, all.p + d->news_end, behind);
-    d->item.old_json = (owl_str){old, d->news + behind};
-}
-
 static int draft_end(struct draft *d, struct owl_item **ret)
 {
     owl_buf_putc(&d->entry, '}');
@@ -113,9 +96,7 @@ static int draft_end(struct draft *d, struct owl_item **ret)
         reject(d, "definition", "is longer than %d bytes", ENTRY_BYTES);
     else if (d->entry.rc)
         no_memory(d);
-    d->item.json = d->item.old_json = keep(d, owl_buf_str(&d->entry));
-    if (d->item.json.p && d->news < d->news_end)
-        leave_out_news(d);
+    d->item.json = keep(d, owl_buf_str(&d->entry));
     owl_buf_done(&d->entry);
 
     struct owl_item *it = d->rc ? NULL : owl_arena_alloc(d->item.arena, sizeof *it);
@@ -137,6 +118,14 @@ static void put_key(struct draft *d, const char *wire)
     owl_buf_putz(&d->entry, d->entry.n > 1 ? ",\"" : "\"");
     owl_buf_putz(&d->entry, wire);
     owl_buf_putz(&d->entry, "\":");
+}
+
+/* What was put since @p from is for clients of these revisions only. */
+static void end_part(struct draft *d, size_t from, unsigned revs)
+{
+    /* The entry is no longer than ENTRY_BYTES. */
+    d->item.parts[d->n_parts++] = (struct owl_item_part){(uint32_t)from, (uint32_t)d->entry.n,
+                                                         revs};
 }
 
 /* A string for people or clients; nothing if it is NULL. */
@@ -280,16 +269,19 @@ static void put_input_schema(struct draft *d, const char *text)
         reject(d, "input_schema", "%s", why.message);
 }
 
-/* The results of a tool. Those of legacy revisions are objects, or have no schema. */
+/* The results of a tool. Schemas came with 2025-06-18, and were of objects until 2026-07-28. */
 static void put_output_schema(struct draft *d, const char *text)
 {
     owl_str json = prove(d, "output_schema", text, '{');
     if (!json.p)
         return;
-    d->news = d->entry.n;
+    unsigned revs = OWL_REV_BIT(OWL_REV_2026_07_28);
+    if (describes_object(json))
+        revs |= OWL_REV_BIT(OWL_REV_2025_06_18) | OWL_REV_BIT(OWL_REV_2025_11_25);
+    size_t from = d->entry.n;
     d->item.output = compile_schema(d, "output_schema", json);
     put_proved(d, "outputSchema", json);
-    d->news_end = describes_object(json) ? d->news : d->entry.n;
+    end_part(d, from, revs);
 }
 
 static void put_icons(struct draft *d, const char *text)
@@ -312,21 +304,9 @@ static void check_flags(struct draft *d, unsigned known)
         reject(d, "flags", "0x%x is not known here", d->item.flags & ~known);
 }
 
-/* Copies what the caller knows of a sized struct over the defaults; false if that is too little. */
-static bool take(void *def, size_t known, size_t least, const void *given)
-{
-    size_t size = 0;
-    if (given)
-        memcpy(&size, given, sizeof size);
-    if (size < least || size % sizeof(void *) != 0)
-        return false;
-    memcpy(def, given, size < known ? size : known);
-    return true;
-}
-
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Only as a task or later as a task is as a task. */
+/* Only as a task or later as a task is as a task. Only in 2025-11-25 are clients told of it. */
 static void put_task_support(struct draft *d)
 {
     unsigned *flags = &d->item.flags;
@@ -334,16 +314,19 @@ static void put_task_support(struct draft *d)
         *flags |= OWL_TASK;
     if (d->rc || !(*flags & OWL_TASK))
         return;
+    size_t from = d->entry.n;
     put_key(d, "execution");
     owl_buf_printf(&d->entry, "{\"taskSupport\":\"%s\"}",
                    *flags & OWL_TASK_ONLY ? "required" : "optional");
+    end_part(d, from, OWL_REV_BIT(OWL_REV_2025_11_25));
 }
 
 int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reterr)
 {
-    owl_tool def = {0};
-    if (!take(&def, sizeof def, SIZE_UP_TO(owl_tool, handler), given))
-        return owl_fail(reterr, OWL_EINVAL, "tool: size: must be sizeof(owl_tool)");
+    owl_tool def;
+    int rc = OWL_SIZED_READ(&def, owl_tool, handler, given, reterr);
+    if (rc)
+        return rc;
 
     struct draft d;
     draft_begin(&d, OWL_KIND_TOOL, reterr);
@@ -365,6 +348,8 @@ int owl_item_tool(const owl_tool *given, struct owl_item **ret, owl_error *reter
     d.item.flags = def.flags;
     check_flags(&d,
                 OWL_INLINE | OWL_PARKED | OWL_TASK | OWL_TASK_ONLY | OWL_TASK_LATER | OWL_FOREIGN);
+    if ((def.flags & OWL_TASK_LATER) && (def.flags & (OWL_TASK | OWL_TASK_ONLY)))
+        reject(&d, "flags", "OWL_TASK_LATER excludes OWL_TASK and OWL_TASK_ONLY");
     put_task_support(&d);
     return draft_end(&d, ret);
 }
@@ -430,9 +415,10 @@ static void put_size(struct draft *d, const owl_resource *def)
 
 int owl_item_resource(const owl_resource *given, struct owl_item **ret, owl_error *reterr)
 {
-    owl_resource def = {0};
-    if (!take(&def, sizeof def, SIZE_UP_TO(owl_resource, name), given))
-        return owl_fail(reterr, OWL_EINVAL, "resource: size: must be sizeof(owl_resource)");
+    owl_resource def;
+    int rc = OWL_SIZED_READ(&def, owl_resource, name, given, reterr);
+    if (rc)
+        return rc;
 
     struct draft d;
     bool plain = !def.uri || !strchr(def.uri, '{');
@@ -509,10 +495,7 @@ static void put_arguments(struct draft *d, const char *text)
     owl_str json = prove(d, "arguments", text, '[');
     if (!json.p)
         return;
-    size_t n = 0;
-    struct owl_span_iter it = owl_span_iter(json);
-    for (struct owl_span s; owl_span_next(&it, &s);)
-        n++;
+    size_t n = owl_span_count(json);
     struct owl_item_arg *args = owl_arena_zalloc(d->item.arena, n * sizeof *args);
     if (!args) {
         no_memory(d);
@@ -526,9 +509,10 @@ static void put_arguments(struct draft *d, const char *text)
 
 int owl_item_prompt(const owl_prompt *given, struct owl_item **ret, owl_error *reterr)
 {
-    owl_prompt def = {0};
-    if (!take(&def, sizeof def, SIZE_UP_TO(owl_prompt, handler), given))
-        return owl_fail(reterr, OWL_EINVAL, "prompt: size: must be sizeof(owl_prompt)");
+    owl_prompt def;
+    int rc = OWL_SIZED_READ(&def, owl_prompt, handler, given, reterr);
+    if (rc)
+        return rc;
 
     struct draft d;
     draft_begin(&d, OWL_KIND_PROMPT, reterr);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "codec/schema.h"
 #include "codec/uri.h"
+#include "mcp/model.h"
 #include "mcp/param.h"
 
 enum owl_kind {
@@ -33,12 +34,18 @@ struct owl_item_header { /* an argument of a tool that a header mirrors: `x-mcp-
     size_t n_path;
 };
 
+/* What of an entry not every revision knows: bytes of `json`, with the comma before them. */
+struct owl_item_part {
+    uint32_t from, end;
+    unsigned revs; /* those that know it */
+};
+enum { OWL_ITEM_PARTS = 2 }; /* of a tool: its output schema, and whether it may be a task */
+
 struct owl_item {
     atomic_uint _refs;
     enum owl_kind kind;
     owl_str key;       /* name, URI or template text */
-    owl_str json;      /* its entry in a list: one line … */
-    owl_str old_json;  /* … and that for legacy clients, mostly the same text */
+    owl_str json;      /* its entry in a list, with all that any revision knows: one line */
     owl_str mime_type; /* resources and templates; may be absent */
     owl_str text;      /* content that never changes; absent if there is a handler */
     uint64_t seq;      /* place in lists; set by the registry, kept when an item is replaced */
@@ -48,6 +55,7 @@ struct owl_item {
     void (*free_data)(void *);
     unsigned flags; /* OWL_INLINE, OWL_PARKED */
     unsigned timeout_ms;
+    struct owl_item_part parts[OWL_ITEM_PARTS]; /* in their order; empty if not there */
     struct owl_uri_template *uri_template;
     const struct owl_item_arg *args;
     size_t n_args;

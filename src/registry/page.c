@@ -76,13 +76,35 @@ static size_t place_behind(const struct owl_index *x, uint64_t seq)
 /* Which page: of which list, for whom, from which place on. */
 struct page {
     enum owl_kind kind;
-    bool old; /* for legacy clients, who get another one */
+    enum owl_rev rev; /* the oldest one that gets it */
     size_t from;
 };
 
-static owl_str entry_of(const struct owl_item *it, bool old)
+static bool knows(enum owl_rev rev, const struct owl_item_part *part)
 {
-    return old ? it->old_json : it->json;
+    return part->revs & OWL_REV_BIT(rev);
+}
+
+static size_t entry_bytes(const struct owl_item *it, enum owl_rev rev)
+{
+    size_t n = it->json.n;
+    for (int k = 0; k < OWL_ITEM_PARTS; k++)
+        n -= knows(rev, &it->parts[k]) ? 0 : it->parts[k].end - it->parts[k].from;
+    return n;
+}
+
+/* The entry without what the revision does not know. */
+static void entry_write(struct owl_buf *b, const struct owl_item *it, enum owl_rev rev)
+{
+    size_t at = 0;
+    for (int k = 0; k < OWL_ITEM_PARTS; k++) {
+        const struct owl_item_part *part = &it->parts[k];
+        if (part->end == part->from || knows(rev, part))
+            continue;
+        owl_buf_put(b, it->json.p + at, part->from - at);
+        at = part->end;
+    }
+    owl_buf_put(b, it->json.p + at, it->json.n - at);
 }
 
 /* Reserves all the room that it needs first, hence fails before it has written anything. */
@@ -94,7 +116,7 @@ static int page_write(struct owl_buf *b, const struct owl_snapshot *s, const str
 
     size_t bytes = 128; /* names, brackets and the cursor */
     for (size_t i = from; i < end; i++)
-        bytes += entry_of(x->items[i].item, p->old).n + 1;
+        bytes += entry_bytes(x->items[i].item, p->rev) + 1;
     if (owl_buf_reserve(b, bytes))
         return b->rc;
 
@@ -104,7 +126,7 @@ static int page_write(struct owl_buf *b, const struct owl_snapshot *s, const str
     for (size_t i = from; i < end; i++) {
         if (i > from)
             owl_buf_putc(b, ',');
-        owl_buf_puts(b, entry_of(x->items[i].item, p->old));
+        entry_write(b, x->items[i].item, p->rev);
     }
     owl_buf_putc(b, ']');
     if (end < x->n) {
@@ -158,14 +180,14 @@ static _Atomic(struct owl_buf *) *slot_of(const struct owl_index *x, const struc
     size_t at = p->from / x->page_items;
     if (p->from % x->page_items != 0 || at >= x->n_pages)
         return NULL;
-    return &x->pages[p->old ? x->n_pages + at : at];
+    return &x->pages[p->rev * x->n_pages + at];
 }
 
 int owl_snapshot_page(struct owl_snapshot *s, const struct owl_page *which, struct owl_buf *scratch,
                       owl_str *ret_members, owl_error *reterr)
 {
     const struct owl_index *x = &s->kinds[which->kind];
-    struct page p = {.kind = which->kind, .old = x->differs && which->era == OWL_ERA_LEGACY};
+    struct page p = {.kind = which->kind, .rev = x->same[which->rev]};
     if (which->cursor.p) {
         uint64_t seq;
         if (!cursor_read(which->cursor, which->kind, &seq))

@@ -41,7 +41,7 @@ struct owl_item *owl_snapshot_match(const struct owl_snapshot *s, owl_str uri,
 
 struct owl_page {
     enum owl_kind kind;
-    enum owl_era era; /* whose clients it is for: they get the items as they know them */
+    enum owl_rev rev; /* whose clients it is for: they get the items as they know them */
     owl_str cursor;   /* absent for the first one */
 };
 /* One page of a list as members of a result: `"tools":[…]` or `"tools":[…],"nextCursor":"…"`

@@ -80,15 +80,33 @@ static void sort(struct owl_index *x)
 
 static size_t n_slots(const struct owl_index *x)
 {
-    return x->differs ? 2 * x->n_pages : x->n_pages;
+    return OWL_REV__MAX * x->n_pages;
+}
+
+/* Finds out which revisions get the same pages: those that no part of any item tells apart. */
+static void compare_revs(struct owl_index *x)
+{
+    unsigned others[OWL_REV__MAX] = {0};
+    for (size_t i = 0; i < x->n; i++) {
+        for (int k = 0; k < OWL_ITEM_PARTS; k++) {
+            unsigned revs = x->items[i].item->parts[k].revs;
+            for (int rev = 0; rev < OWL_REV__MAX; rev++)
+                others[rev] |= revs & OWL_REV_BIT(rev) ? ~revs : revs;
+        }
+    }
+    for (int rev = 0; rev < OWL_REV__MAX; rev++) {
+        int same = 0;
+        while (others[rev] & OWL_REV_BIT(same))
+            same++; /* at the latest at itself */
+        x->same[rev] = (enum owl_rev)same;
+    }
 }
 
 static bool make_pages(struct owl_index *x, size_t page_items)
 {
     size_t n = x->n ? (x->n - 1) / page_items + 1 : 1;
     x->page_items = page_items;
-    for (size_t i = 0; i < x->n && !x->differs; i++)
-        x->differs = x->items[i].item->old_json.p != x->items[i].item->json.p;
+    compare_revs(x);
     x->n_pages = n < OWL__PAGES_KEPT ? n : OWL__PAGES_KEPT;
     x->pages = owl_calloc(n_slots(x), sizeof x->pages[0]);
     for (size_t i = 0; x->pages && i < n_slots(x); i++)

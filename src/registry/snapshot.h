@@ -35,10 +35,10 @@ struct owl_index {
     size_t n;
     struct owl_map map;
     size_t page_items;
-    bool differs;                     /* legacy clients get other pages */
-    _Atomic(struct owl_buf *) *pages; /* those that begin at 0, page_items, 2 × page_items … and,
-                                       * if they differ, as many for legacy clients */
-    size_t n_pages;                   /* of one sort; at most OWL__PAGES_KEPT */
+    enum owl_rev same[OWL_REV__MAX];  /* the oldest revision that gets the pages of this one */
+    _Atomic(struct owl_buf *) *pages; /* of each revision that is its own oldest those that begin at
+                                       * 0, page_items, 2 × page_items … */
+    size_t n_pages;                   /* of one revision; at most OWL__PAGES_KEPT */
 };
 
 struct owl_snapshot {

@@ -126,34 +126,6 @@ TEST(tool_schemas_must_describe_an_object, "OD-4.2.1.5")
     }
 }
 
-/* mcp-wire 3: any schema since 2026-07-28, one of objects before. */
-TEST(legacy_clients_see_schemas_of_objects_only, "")
-{
-    static const struct {
-        const char *output;
-        bool same;
-    } rows[] = {{NULL, true},
-                {"{\"type\":\"object\"}", true},
-                {"{\"type\":\"array\",\"items\":{}}", false},
-                {"{}", false},
-                {"{\"anyOf\":[{\"type\":\"object\"}]}", false}};
-    for (size_t i = 0; i < OWL_COUNT(rows); i++) {
-        owl_tool def = good_tool;
-        struct owl_item *it = NULL;
-        def.output_schema = rows[i].output;
-        def.annotations = "{}"; /* comes behind it */
-        assert_int_equal(owl_item_tool(&def, &it, NULL), 0);
-        assert_int_equal(owl_json_scan(it->old_json, 64, NULL), 0);
-        assert_int_equal(owl_str_eq(it->json, it->old_json), rows[i].same);
-        assert_int_equal(it->json.p == it->old_json.p, rows[i].same);
-        assert_int_equal(owl_span_get(it->json, "outputSchema").p != NULL, rows[i].output != NULL);
-        if (!rows[i].same)
-            assert_null(owl_span_get(it->old_json, "outputSchema").p);
-        assert_non_null(owl_span_get(it->old_json, "annotations").p);
-        owl_item_aunref(it);
-    }
-}
-
 TEST(tool_schemas_must_compile, "OT-ERR.4a mcp:B5 mcp:B6")
 {
 #define ON_A(schema) "{\"type\":\"object\",\"properties\":{\"a\":" schema "}}"
@@ -238,6 +210,10 @@ TEST(tool_members_are_checked_and_named, "")
     def = good_tool;
     def.flags = 64;
     tool_refused(&def, "flags: 0x40");
+    def.flags = OWL_TASK | OWL_TASK_LATER;
+    tool_refused(&def, "flags: OWL_TASK_LATER excludes");
+    def.flags = OWL_TASK_ONLY | OWL_TASK_LATER;
+    tool_refused(&def, "flags: OWL_TASK_LATER excludes");
     def = good_tool;
     def.title = "\xff";
     tool_refused(&def, "title: is not UTF-8");
@@ -297,11 +273,13 @@ TEST(newer_callers_know_more_members, "")
     struct {
         owl_tool def;
         const char *future;
-    } newer = {TOOL("add"), "?"};
+    } newer = {TOOL("add"), NULL};
     newer.def.size = sizeof newer;
     struct owl_item *it = NULL;
     assert_int_equal(owl_item_tool(&newer.def, &it, NULL), 0);
     owl_item_aunref(it);
+    newer.future = "?";
+    tool_refused(&newer.def, "newer library");
 }
 
 TEST(size_that_misses_required_members_is_refused, "")

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "codec/base64.h"
+#include "codec/scan.h"
 
 #define SCHEMA ",\"inputSchema\":{\"type\":\"object\",\"additionalProperties\":false}}"
 
@@ -25,8 +26,8 @@ static owl_str page(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor,
                     struct owl_buf *scratch)
 {
     owl_str members;
-    assert_int_equal(owl_snapshot_page(s, &(struct owl_page){kind, OWL_ERA_MODERN, cursor}, scratch,
-                                       &members, NULL),
+    assert_int_equal(owl_snapshot_page(s, &(struct owl_page){kind, OWL_REV_2026_07_28, cursor},
+                                       scratch, &members, NULL),
                      0);
     return members;
 }
@@ -36,43 +37,80 @@ static int try_cursor(struct owl_snapshot *s, enum owl_kind kind, owl_str cursor
     struct owl_buf scratch;
     owl_buf_init(&scratch, SIZE_MAX);
     owl_str members = {0};
-    int rc = owl_snapshot_page(s, &(struct owl_page){kind, OWL_ERA_MODERN, cursor}, &scratch,
+    int rc = owl_snapshot_page(s, &(struct owl_page){kind, OWL_REV_2026_07_28, cursor}, &scratch,
                                &members, e);
     assert_true((rc == 0) == (members.p != NULL));
     owl_buf_done(&scratch);
     return rc;
 }
 
-static owl_str page_for(struct owl_snapshot *s, enum owl_era era, owl_str cursor)
+static owl_str page_for(struct owl_snapshot *s, enum owl_rev rev, owl_str cursor)
 {
     struct owl_buf none; /* kept pages need no room of ours */
     owl_str members;
     owl_buf_init(&none, 1);
     assert_int_equal(
-        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, era, cursor}, &none, &members, NULL),
+        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, rev, cursor}, &none, &members, NULL),
         0);
     return members;
 }
 
-/* Those of a list that is the same for all are kept once. */
-TEST(pages_are_made_for_an_era, "")
+static bool has(owl_str page, const char *text)
 {
-    for (int differ = 0; differ < 2; differ++) {
+    return memmem(page.p, page.n, text, strlen(text)) != NULL;
+}
+
+/* mcp-wire 3, 7.5: schemas of results since 2025-06-18, of any values since 2026-07-28; `execution`
+ * in 2025-11-25. Revisions that get the same share their pages. */
+TEST(clients_are_listed_what_their_revision_knows, "")
+{
+    static const struct {
+        const char *output;
+        unsigned flags;
+        struct {
+            bool schema, execution;
+            int same; /* as in that revision */
+        } want[OWL_REV__MAX];
+    } rows[] = {
+        {NULL, 0, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}}},
+        {"{\"type\":\"object\"}", 0, {{0, 0, 0}, {0, 0, 0}, {1, 0, 2}, {1, 0, 2}, {1, 0, 2}}},
+        {"{\"type\":\"array\"}", 0, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 0, 4}}},
+        {"{}", 0, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {1, 0, 4}}},
+        {NULL, OWL_TASK, {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 1, 3}, {0, 0, 0}}},
+        {"{\"type\":\"object\"}",
+         OWL_TASK_ONLY,
+         {{0, 0, 0}, {0, 0, 0}, {1, 0, 2}, {1, 1, 3}, {1, 0, 2}}},
+        {"{\"anyOf\":[{\"type\":\"object\"}]}",
+         OWL_TASK_LATER,
+         {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 1, 3}, {1, 0, 4}}},
+    };
+    for (size_t i = 0; i < OWL_COUNT(rows); i++) {
         struct owl_registry *r = registry_of(2, 3);
+        owl_tool def = {.size = sizeof def, .name = "differs", .handler = no_handler};
+        def.output_schema = rows[i].output;
+        def.flags = rows[i].flags;
+        def.meta = "{\"k\":1}"; /* comes between them */
         struct owl_item *it = NULL;
-        owl_tool def = {.size = sizeof def, .name = "array", .handler = no_handler};
-        def.output_schema = differ ? "{\"type\":\"array\"}" : "{\"type\":\"object\"}";
         assert_int_equal(owl_item_tool(&def, &it, NULL), 0);
         assert_int_equal(owl_registry_put(r, it), 0);
         struct owl_snapshot *s = owl_registry_snapshot(r);
-        owl_str old = page_for(s, OWL_ERA_LEGACY, (owl_str){0});
-        owl_str new = page_for(s, OWL_ERA_MODERN, (owl_str){0});
-        assert_true(owl_str_eq(old, new));
-        assert_int_equal(old.p != new.p, differ);
-        old = page_for(s, OWL_ERA_LEGACY, page_cursor(old));
-        new = page_for(s, OWL_ERA_MODERN, page_cursor(new));
-        assert_non_null(memmem(new.p, new.n, "outputSchema", 12));
-        assert_int_equal(memmem(old.p, old.n, "outputSchema", 12) == NULL, differ);
+        owl_str pages[OWL_REV__MAX];
+        for (int rev = 0; rev < OWL_REV__MAX; rev++) {
+            owl_str first = page_for(s, (enum owl_rev)rev, (owl_str){0});
+            owl_str last = page_for(s, (enum owl_rev)rev, page_cursor(first));
+            struct owl_buf object;
+            owl_buf_init(&object, SIZE_MAX);
+            owl_buf_printf(&object, "{%.*s}", (int)last.n, last.p);
+            assert_int_equal(owl_json_scan(owl_buf_str(&object), 64, NULL), 0);
+            owl_buf_done(&object);
+            assert_true(has(last, "\"_meta\":{\"k\":1}"));
+            assert_int_equal(has(last, "outputSchema"), rows[i].want[rev].schema);
+            assert_int_equal(has(last, "execution"), rows[i].want[rev].execution);
+            pages[rev] = last;
+            for (int other = 0; other < rev; other++)
+                assert_int_equal(pages[other].p == last.p,
+                                 rows[i].want[other].same == rows[i].want[rev].same);
+        }
         owl_snapshot_aunref(s);
         owl_registry_free(r);
     }
@@ -339,7 +377,7 @@ TEST(scratch_that_is_too_small_is_an_error_and_left_as_it_was, "")
     owl_str members = {0};
     owl_error e;
     assert_int_equal(
-        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, OWL_STR("dDI")},
+        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, OWL_STR("dDI")},
                           &scratch, &members, &e),
         -OWL_ELIMIT);
     assert_null(members.p);
@@ -363,8 +401,9 @@ TEST(without_memory_a_page_is_an_error_and_comes_later, "")
             owl_str members = {0};
             owl_error e = {0};
             owl_alloc_fail_at(++n);
-            rc = owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, cursors[i]},
-                                   &scratch, &members, &e);
+            rc = owl_snapshot_page(
+                s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, cursors[i]}, &scratch,
+                &members, &e);
             owl_alloc_fail_at(0);
             if (rc) {
                 assert_int_equal(rc, -OWL_ENOMEM);
@@ -482,7 +521,8 @@ static double ns_a_lookup(struct owl_snapshot *s, owl_str cursor)
     size_t bytes = 0;
     uint64_t start = owl_now_ns();
     for (int i = 0; i < ROUNDS; i++) {
-        OWL_IGNORE(owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, cursor},
+        OWL_IGNORE(owl_snapshot_page(s,
+                                     &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, cursor},
                                      &scratch, &members, NULL));
         bytes += members.n;
     }

@@ -27,8 +27,8 @@ static bool walk(struct owl_snapshot *s, struct owl_buf *scratch)
     char copy[64];
     do {
         owl_buf_reset(scratch);
-        if (owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, cursor}, scratch,
-                              &members, NULL))
+        if (owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, cursor},
+                              scratch, &members, NULL))
             return false;
         for (size_t i = 0; i + 8 < members.n; i++)
             items += memcmp(members.p + i, "{\"name\":", 8) == 0;
@@ -112,8 +112,8 @@ static void *ask_first(void *arg)
     owl_str members = {0};
     pthread_barrier_wait(f->start);
     if (owl_snapshot_page(f->snapshot,
-                          &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, (owl_str){0}}, &scratch,
-                          &members, NULL) == 0)
+                          &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, (owl_str){0}},
+                          &scratch, &members, NULL) == 0)
         f->got = members.p;
     owl_buf_done(&scratch);
     return NULL;

@@ -380,7 +380,7 @@ static void assert_shows(struct owl_snapshot *s, const struct model *m)
     owl_buf_putz(&expected, "]");
     owl_str page;
     assert_int_equal(
-        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_ERA_MODERN, (owl_str){0}},
+        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, (owl_str){0}},
                           &scratch, &page, NULL),
         0);
     assert_int_equal(expected.rc, 0);
