@@ -1,7 +1,8 @@
 /* call/memory.c - the store that keeps tasks in memory.
  *
- * Threads: any; the table has one lock, under which nothing is computed. Invariant: `order` holds
- * the tasks of the map, oldest first. */
+ * Threads: any; the table has one lock, under which nothing is computed. Invariants: a task of the
+ * map is in one of the lists `open` (oldest first) and `over` (in the order in which they ended),
+ * and in that of its session if it has one. Nothing walks tasks that it is not about. */
 #include <pthread.h>
 
 #include "base/alloc.h"
@@ -9,16 +10,27 @@
 #include "base/map.h"
 #include "call/store.h"
 
+enum { LOOKS = 16 }; /* at the oldest tasks that run, when there is no room */
+
+/* The tasks of a legacy session, oldest first; never none. */
+struct owner {
+    uint64_t session;
+    struct owl_list slots;
+};
+
 struct slot {
-    struct owl_list node;
-    struct owl_task *task; /* its latest version; counted */
+    struct owl_list node;    /* of open or over */
+    struct owl_list sibling; /* of owner->slots */
+    struct owner *owner;     /* or NULL */
+    struct owl_task *task;   /* its latest version; counted */
 };
 
 struct memory {
     struct owl_task_store store;
     pthread_mutex_t lock;
-    struct owl_map by_id; /* → struct slot */
-    struct owl_list order;
+    struct owl_map by_id;      /* → struct slot */
+    struct owl_map by_session; /* → struct owner */
+    struct owl_list open, over;
     size_t max, max_bytes, bytes;
 };
 
@@ -27,40 +39,100 @@ static struct memory *memory_of(struct owl_task_store *s)
     return OWL_CONTAINER(s, struct memory, store);
 }
 
+static owl_str key_of(const uint64_t *session)
+{
+    return (owl_str){(const char *)session, sizeof *session};
+}
+
+/* The owner of that session; NULL without memory. */
+static struct owner *owner_of(struct memory *m, uint64_t session)
+{
+    struct owner *o = owl_map_get(&m->by_session, key_of(&session));
+    if (o)
+        return o;
+    o = owl_calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    o->session = session;
+    owl_list_init(&o->slots);
+    if (owl_map_put(&m->by_session, key_of(&o->session), o, NULL) == 0)
+        return o;
+    owl_free(o);
+    return NULL;
+}
+
+static void leave(struct memory *m, struct slot *s)
+{
+    owl_list_del(&s->sibling);
+    if (!s->owner || !owl_list_empty(&s->owner->slots))
+        return;
+    owl_map_del(&m->by_session, key_of(&s->owner->session));
+    owl_free(s->owner);
+}
+
 static void forget(struct memory *m, struct slot *s)
 {
     owl_map_del(&m->by_id, owl_str_of(s->task->id));
     owl_list_del(&s->node);
+    leave(m, s);
     m->bytes -= s->task->payload.n;
     owl_task_aunref(s->task);
     owl_free(s);
 }
 
-/* Makes room for one more task or none, and @p bytes more; false if only tasks that run are left.
- * @p keep stays. */
+static bool fits(const struct memory *m, size_t tasks, size_t bytes)
+{
+    return m->by_id.n + tasks <= m->max && m->bytes + bytes <= m->max_bytes;
+}
+
+/* Makes room for one more task or none, and @p bytes more; false if only tasks that run are left, but
+ * for some that have outlived their time and wait to be forgotten. @p keep stays. */
 static bool make_room(struct memory *m, size_t tasks, size_t bytes, const struct slot *keep)
 {
-    OWL_LIST_EACH (&m->order, it) {
-        if (m->by_id.n + tasks <= m->max && m->bytes + bytes <= m->max_bytes)
-            break;
+    unsigned looks = 0;
+    OWL_LIST_EACH (&m->over, it) {
         struct slot *s = OWL_CONTAINER(it, struct slot, node);
-        if (s != keep && (owl_task_over(s->task->status) || !owl_task_left(s->task)))
+        if (fits(m, tasks, bytes))
+            return true;
+        if (s != keep)
             forget(m, s);
     }
-    return m->by_id.n + tasks <= m->max && m->bytes + bytes <= m->max_bytes;
+    OWL_LIST_EACH (&m->open, it) {
+        struct slot *s = OWL_CONTAINER(it, struct slot, node);
+        if (fits(m, tasks, bytes) || looks++ == LOOKS)
+            break;
+        if (s != keep && !owl_task_left(s->task))
+            forget(m, s);
+    }
+    return fits(m, tasks, bytes);
+}
+
+static void enlist(struct memory *m, struct slot *s)
+{
+    if (!owl_list_empty(&s->node) && !owl_task_over(s->task->status))
+        return; /* where it was */
+    owl_list_del(&s->node);
+    owl_list_add(owl_task_over(s->task->status) ? &m->over : &m->open, &s->node);
 }
 
 static int add(struct memory *m, struct owl_task *t)
 {
     struct slot *s = owl_calloc(1, sizeof *s);
-    int rc = s ? owl_map_put(&m->by_id, owl_str_of(t->id), s, NULL) : -OWL_ENOMEM;
-    if (rc != 0) {
+    if (!s)
+        return -OWL_ENOMEM;
+    owl_list_init(&s->node);
+    owl_list_init(&s->sibling);
+    s->owner = t->session ? owner_of(m, t->session) : NULL;
+    if (s->owner)
+        owl_list_add(&s->owner->slots, &s->sibling);
+    if ((t->session && !s->owner) || owl_map_put(&m->by_id, owl_str_of(t->id), s, NULL) != 0) {
+        leave(m, s);
         owl_free(s);
-        return rc;
+        return -OWL_ENOMEM;
     }
     s->task = owl_task_aref(t);
     m->bytes += t->payload.n;
-    owl_list_add(&m->order, &s->node);
+    enlist(m, s);
     return 0;
 }
 
@@ -80,6 +152,7 @@ static int put(struct memory *m, struct owl_task *t)
     m->bytes = m->bytes - had + t->payload.n;
     owl_task_aunref(s->task);
     s->task = owl_task_aref(t);
+    enlist(m, s);
     return 0;
 }
 
@@ -109,17 +182,17 @@ static void memory_get(struct owl_task_store *store, owl_str id, struct owl_task
 static int gather(struct memory *m, uint64_t session, owl_str after, size_t max,
                   struct owl_task **ret)
 {
-    struct owl_list *it = m->order.next;
-    if (after.p) {
-        struct slot *s = owl_map_get(&m->by_id, after);
-        if (!s || s->task->session != session)
-            return -OWL_ENOTFOUND;
-        it = s->node.next;
-    }
+    struct owner *o = owl_map_get(&m->by_session, key_of(&session));
+    const struct slot *s = after.p ? owl_map_get(&m->by_id, after) : NULL;
+    if (after.p && (!s || !o || s->owner != o))
+        return -OWL_ENOTFOUND;
+    if (!o)
+        return 0;
     int n = 0;
-    for (; it != &m->order && (size_t)n < max; it = it->next) {
-        struct owl_task *t = OWL_CONTAINER(it, struct slot, node)->task;
-        if (t->session == session && owl_task_left(t))
+    for (struct owl_list *it = s ? s->sibling.next : o->slots.next;
+         it != &o->slots && (size_t)n < max; it = it->next) {
+        struct owl_task *t = OWL_CONTAINER(it, struct slot, sibling)->task;
+        if (owl_task_left(t))
             ret[n++] = owl_task_aref(t);
     }
     return n;
@@ -146,24 +219,32 @@ static void memory_list(struct owl_task_store *store, uint64_t session, owl_str 
     owl_free(found);
 }
 
+/* Those of a list, or those that have outlived their time. */
+static void forget_all(struct memory *m, struct owl_list *list, bool old)
+{
+    OWL_LIST_EACH (list, it) {
+        struct slot *s = OWL_CONTAINER(it, struct slot, node);
+        if (!old || !owl_task_left(s->task))
+            forget(m, s);
+    }
+}
+
 static void memory_expire(struct owl_task_store *store)
 {
     struct memory *m = memory_of(store);
     pthread_mutex_lock(&m->lock);
-    OWL_LIST_EACH (&m->order, it) {
-        struct slot *s = OWL_CONTAINER(it, struct slot, node);
-        if (!owl_task_left(s->task))
-            forget(m, s);
-    }
+    forget_all(m, &m->open, true);
+    forget_all(m, &m->over, true);
     pthread_mutex_unlock(&m->lock);
 }
 
 static void memory_free(struct owl_task_store *store)
 {
     struct memory *m = memory_of(store);
-    OWL_LIST_EACH (&m->order, it)
-        forget(m, OWL_CONTAINER(it, struct slot, node));
+    forget_all(m, &m->open, false);
+    forget_all(m, &m->over, false);
     owl_map_done(&m->by_id);
+    owl_map_done(&m->by_session);
     pthread_mutex_destroy(&m->lock);
     owl_free(m);
 }
@@ -186,6 +267,8 @@ struct owl_task_store *owl_task_memory_new(size_t max, size_t max_bytes)
     m->max_bytes = max_bytes;
     pthread_mutex_init(&m->lock, NULL);
     owl_map_init(&m->by_id);
-    owl_list_init(&m->order);
+    owl_map_init(&m->by_session);
+    owl_list_init(&m->open);
+    owl_list_init(&m->over);
     return &m->store;
 }
