@@ -3,9 +3,9 @@
  *
  * The input is a program. Of the first byte of an instruction the lowest four bits say what to do,
  * the next three with which log or reader, and the highest whether on the reactor, where readers
- * read at once. Whatever the messages hold, a reader gets those after the event that it has named,
- * in their order, each once and whole; none is lost that fits in the limits, and no log is found
- * that was forgotten. */
+ * read at once. Whatever the messages hold, a reader gets all those after the event that it has
+ * named, in their order, each once and whole; who names one that fits in the limits is not refused,
+ * and no log is found that was forgotten. */
 #include "server/replay.h"
 
 #pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
@@ -33,6 +33,7 @@ struct log {
     struct reader *reader;
     struct owl_buf text[EVENTS + 1]; /* by number; 0 is the priming event */
     uint64_t last;                   /* number of the last one */
+    uint64_t read;                   /* those before were read */
     uint64_t line_ms;                /* since when it may be forgotten; UINT64_MAX: it may not */
 };
 
@@ -40,10 +41,10 @@ struct reader {
     struct owl_replay_reader rd;
     struct log *log;
     bool attached, freed;
-    bool lazy;     /* does not read by itself */
-    bool first;    /* nothing has come yet */
-    uint64_t next; /* what must come next; the first may come later, but not after `must` */
-    uint64_t must;
+    bool lazy;  /* does not read by itself */
+    bool first; /* nothing has come yet */
+    uint64_t
+        next; /* what must come next; the first of all may be the one after the priming event */
     struct events events;
 };
 
@@ -66,14 +67,15 @@ static unsigned byte(void)
 
 /* ---- the model ---- */
 
-/* The first event that fits in the limits together with all after it: it must still be there. */
+/* The first event that fits in the limits together with all after it: it must still be there. What
+ * is before it may have been dropped, and if nobody had read it, the log with it. */
 static uint64_t must_have(const struct log *l)
 {
     size_t bytes = 0;
     uint64_t seq = l->last + 1;
     for (unsigned n = 0; l->keep && seq > (l->primed ? 0 : 1) && n < MOST; n++) {
-        bytes += OVERHEAD + l->text[seq - 1].n;
-        if (bytes > BYTES && n > 0)
+        bytes += n > 0 ? OVERHEAD + l->text[seq - 1].n : 0; /* the last does not count */
+        if (bytes > BYTES)
             break;
         seq--;
     }
@@ -82,7 +84,7 @@ static uint64_t must_have(const struct log *l)
 
 static bool may_be_forgotten(const struct log *l)
 {
-    return l->forgotten || !l->keep ||
+    return l->forgotten || !l->keep || must_have(l) > l->read ||
            (l->line_ms != UINT64_MAX && owl_now_ms() - l->line_ms >= KEEP_MS);
 }
 
@@ -108,11 +110,12 @@ static void on_event(void *user, const struct event *e)
     } else {
         OWL_ASSERT(!e->has_id);
     }
-    OWL_ASSERT(seq == r->next || (r->first && seq > r->next && seq <= r->must));
+    OWL_ASSERT(seq == r->next || (r->first && r->next == 0 && seq == 1 && !l->primed));
     OWL_ASSERT(seq <= l->last && owl_str_eq(e->data, owl_buf_str(&l->text[seq])));
     OWL_ASSERT(e->type.n == 0);
     r->first = false;
     r->next = seq + 1;
+    l->read = r->next > l->read ? r->next : l->read;
 }
 
 static void detach(struct reader *r)
@@ -188,9 +191,8 @@ static void attach(struct log *l, struct owl_replay *log, uint64_t from, bool la
     r->lazy = lazy;
     r->first = true;
     r->next = from ? from : !l->keep; /* only what is kept may be primed */
-    r->must = must_have(l) > from ? must_have(l) : from;
     if (owl_replay_attach(log, &r->rd, from) != 0) {
-        OWL_ASSERT(may_be_forgotten(l));
+        OWL_ASSERT(may_be_forgotten(l) || from < must_have(l));
         r->freed = true;
         return;
     }
@@ -331,7 +333,7 @@ static void do_resume(struct log *l, unsigned how)
                      (unsigned long long)seq);
     struct owl_replay_mark mark;
     int rc = owl_replay_find(all, l->session, (owl_str){id, (size_t)n}, &mark);
-    OWL_ASSERT(rc == 0 || seq > l->last || may_be_forgotten(l));
+    OWL_ASSERT(rc == 0 || seq > l->last || may_be_forgotten(l) || seq + 1 < must_have(l));
     OWL_ASSERT(rc == -OWL_ENOTFOUND || (rc == 0 && seq <= l->last && l->keep));
     if (rc == 0)
         owl_replay_unref(mark.log);
@@ -375,7 +377,7 @@ static void check_bounds(void)
             continue;
         size_t last = OVERHEAD + l->text[l->last].n;
         size_t kept = (size_t)LAG * (BYTES + OVERHEAD); /* also after its reader has left */
-        most += LOG_BYTES + (last > kept ? last : kept);
+        most += LOG_BYTES + last + kept;
     }
     OWL_ASSERT(owl_replays_bytes(all) <= most);
 }

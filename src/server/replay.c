@@ -33,6 +33,7 @@ static void drop_first(struct owl_replay *log)
 {
     struct owl_replay__event *e = log->first;
     size_t size = cost(e);
+    log->gone = e->seq + 1;
     log->first = e->next;
     if (!log->first)
         log->last = NULL;
@@ -63,13 +64,15 @@ static void add_last(struct owl_replay *log, struct owl_replay__event *e)
     atomic_fetch_add(&log->all->bytes, size);
 }
 
-/* Whether the first event is to go. The last one never is: it may be the answer. */
+/* Whether the first event is to go. The last one never is, nor do its bytes push others out: it may
+ * be the answer. */
 static bool too_much(const struct owl_replay *log)
 {
     if (!(log->flags & OWL_REPLAY_KEEP))
         return true;
     return log->first != log->last &&
-           (log->n > log->all->limits.replay_events || log->bytes > log->all->limits.replay_bytes ||
+           (log->n > log->all->limits.replay_events ||
+            log->bytes - cost(log->last) > log->all->limits.replay_bytes ||
             atomic_load(&log->all->bytes) > log->all->limits.replay_total_bytes);
 }
 
@@ -79,17 +82,68 @@ static void drop_until(struct owl_replay *log, uint64_t seq)
         drop_first(log);
 }
 
+/* ---- the end of a log ---- */
+
+void owl_replay_unref(struct owl_replay *log)
+{
+    if (!log || atomic_fetch_sub_explicit(&log->refs, 1u, memory_order_acq_rel) != 1)
+        return;
+    drop_all(log);
+    atomic_fetch_sub(&log->all->bytes, sizeof *log);
+    OWL_IGNORE(pthread_mutex_destroy(&log->lock)); /* nobody else knows it any more */
+    owl_free(log);
+}
+
+static void on_told(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct owl_replay *log = OWL_CONTAINER(m, struct owl_replay, told);
+    if (log->user)
+        log->forgotten_fn(log->user);
+    owl_replay_unref(log);
+}
+
+/* Tells the producer, once; under the log's lock. A reader that has it reads on. */
+static void set_forgotten(struct owl_replay *log)
+{
+    if (!log->reader || log->reader->_lost)
+        drop_all(log);
+    bool told = log->finished || log->forgotten;
+    log->forgotten = true;
+    if (told)
+        return;
+    owl_replay__ref(log);
+    log->told.run = on_told;
+    if (!owl_post(log->reactor, &log->told))
+        atomic_fetch_sub(&log->refs, 1u); /* its reactor has ended; not the last: the caller's */
+}
+
+/* ---- its bounds; under its lock ---- */
+
+/* Keeps the limits although nobody has read what goes. Then no client knows an event from which it
+ * could go on without missing some. */
+static void trim_unread(struct owl_replay *log)
+{
+    drop_until(log, UINT64_MAX);
+    if (log->gone > log->read)
+        set_forgotten(log);
+}
+
 /* A reader misses nothing; one that is far behind is sent away. */
 static void trim(struct owl_replay *log)
 {
     struct owl_replay_reader *rd = log->reader;
-    drop_until(log, rd && !rd->_lost ? rd->_next : UINT64_MAX);
-    if (!rd || log->first == log->last ||
+    if (!rd || rd->_lost) {
+        trim_unread(log);
+        return;
+    }
+    drop_until(log, rd->_next);
+    if (log->first == log->last ||
         (log->n <= LAG * log->all->limits.replay_events &&
-         log->bytes <= LAG * log->all->limits.replay_bytes))
+         log->bytes - cost(log->last) <= LAG * log->all->limits.replay_bytes))
         return;
     rd->_lost = true;
-    drop_until(log, UINT64_MAX);
+    trim_unread(log);
 }
 
 /* ---- waking the reader ---- */
@@ -134,46 +188,10 @@ static void unlock_and_wake(struct owl_replay *log)
         rd->ready(rd);
 }
 
-/* ---- life ---- */
-
-void owl_replay_unref(struct owl_replay *log)
-{
-    if (!log || atomic_fetch_sub_explicit(&log->refs, 1u, memory_order_acq_rel) != 1)
-        return;
-    drop_all(log);
-    atomic_fetch_sub(&log->all->bytes, sizeof *log);
-    OWL_IGNORE(pthread_mutex_destroy(&log->lock)); /* nobody else knows it any more */
-    owl_free(log);
-}
-
-static void on_told(struct owl_reactor *r, struct owl_msg *m)
-{
-    (void)r;
-    struct owl_replay *log = OWL_CONTAINER(m, struct owl_replay, told);
-    if (log->user)
-        log->forgotten_fn(log->user);
-    owl_replay_unref(log);
-}
-
-/* Tells the producer that its log was forgotten; once, under the log's lock. */
-static void tell(struct owl_replay *log)
-{
-    if (log->finished)
-        return;
-    owl_replay__ref(log);
-    log->told.run = on_told;
-    if (!owl_post(log->reactor, &log->told))
-        atomic_fetch_sub(&log->refs, 1u); /* its reactor has ended; not the last: the caller's */
-}
-
 void owl_replay__forget(struct owl_replay *log)
 {
     pthread_mutex_lock(&log->lock);
-    log->forgotten = true;
-    if (!log->reader)
-        drop_all(log);
-    if (!log->reader || (log->flags & OWL_REPLAY_FEED))
-        tell(log);
+    set_forgotten(log);
     pthread_mutex_unlock(&log->lock);
     owl_replay_unref(log);
 }
@@ -254,6 +272,8 @@ static struct owl_replay__event *event_new(uint64_t seq, owl_str lines, owl_str 
 int owl_replay_prime(struct owl_replay *log)
 {
     char lines[HEAD_BYTES];
+    if (!(log->flags & OWL_REPLAY_KEEP))
+        return 0;
     int n = snprintf(lines, sizeof lines, "id: %llu-0\nretry: %u\n",
                      (unsigned long long)log->stream, log->all->limits.replay_retry_ms);
     struct owl_replay__event *e = event_new(0, (owl_str){lines, (size_t)n}, OWL_STR(""));
@@ -274,6 +294,8 @@ int owl_replay_append(struct owl_replay *log, owl_str message)
 
 void owl_replay_release(struct owl_replay *log)
 {
+    if (!(log->flags & OWL_REPLAY_KEEP))
+        return;
     pthread_mutex_lock(&log->lock);
     if (log->reader)
         log->reader->_lost = true;
@@ -296,7 +318,7 @@ void owl_replay_finish(struct owl_replay *log)
 int owl_replay_attach(struct owl_replay *log, struct owl_replay_reader *rd, uint64_t from)
 {
     pthread_mutex_lock(&log->lock);
-    if (log->forgotten) {
+    if (log->forgotten || from < log->gone) {
         pthread_mutex_unlock(&log->lock);
         return -OWL_ECLOSED;
     }
@@ -336,6 +358,7 @@ enum owl_replay_state owl_replay_read(struct owl_replay_reader *rd, struct owl_b
                 break;
             rd->_next = e->seq + 1;
         }
+        log->read = rd->_next > log->read ? rd->_next : log->read;
         state = e ? OWL_REPLAY_MORE : log->finished ? OWL_REPLAY_ENDED : OWL_REPLAY_OPEN;
         trim(log);
     }
@@ -353,8 +376,6 @@ void owl_replay_detach(struct owl_replay_reader *rd)
         trim(log);
         if (log->forgotten)
             drop_all(log);
-        if (log->forgotten && !(log->flags & OWL_REPLAY_FEED)) /* which was told before */
-            tell(log);
     }
     pthread_mutex_unlock(&log->lock);
     owl_replays__settle(log);

@@ -51,8 +51,8 @@ struct owl_replay_init {
     uint64_t session; /* its serial */
     uint64_t stream;  /* a number that no other stream of the session has */
     unsigned flags;
-    /* Nobody reads it and nobody will: it was kept long enough, or gave way. Once; a feed is told
-     * although somebody may read it still. Not after owl_replay_finish(). */
+    /* Who does not read it now never will: it was kept long enough, gave way, had to drop what
+     * nobody has read, or its session has ended. Once, and not after owl_replay_finish(). */
     void (*forgotten)(void *user);
     void *user;
 };
@@ -60,11 +60,12 @@ struct owl_replay_init {
  * streams of this session as are kept have clients that read). */
 OWL_NODISCARD int owl_replay_new(struct owl_replays *all, const struct owl_replay_init *init,
                                  struct owl_replay **ret);
-/* An event without a message, that tells its id and how long to wait before coming back. */
+/* An event without a message, that tells its id and how long to wait before coming back; if it is
+ * kept. */
 OWL_NODISCARD int owl_replay_prime(struct owl_replay *log);
 /* @errors OWL_ENOMEM, OWL_ECLOSED: nobody reads and nobody will. */
 OWL_NODISCARD int owl_replay_append(struct owl_replay *log, owl_str message);
-/* Send the reader away, if there is one; it may come back. */
+/* Send the reader away, if there is one and it may come back. */
 void owl_replay_release(struct owl_replay *log);
 /* Nothing will follow; the log is no longer the producer's. */
 void owl_replay_finish(struct owl_replay *log);
@@ -100,15 +101,14 @@ struct owl_replay_mark {
     uint64_t from;          /* the event after that one */
     bool over;              /* it will never be: the stream has ended */
 };
-/* [any] @errors OWL_EINVAL (no event id at all), OWL_ENOTFOUND (none of this session, or its
- * stream was forgotten). */
+/* [any] @errors OWL_EINVAL (no event id at all), OWL_ENOTFOUND (none of this session, its stream
+ * was forgotten, or events after it were dropped). */
 OWL_NODISCARD int owl_replay_find(struct owl_replays *all, uint64_t session, owl_str event_id,
                                   struct owl_replay_mark *ret);
 void owl_replay_unref(struct owl_replay *log);
 
-/* Read from the event @p from (0: the first) on; what the log has dropped is left out. Whoever read
- * it is sent away. Nothing is read yet: owl_replay_read(). -OWL_ECLOSED: it was forgotten just
- * now. */
+/* Read from the event @p from (0: the first) on. Whoever read it is sent away. Nothing is read yet:
+ * owl_replay_read(). -OWL_ECLOSED: it was forgotten just now, or that event was dropped. */
 OWL_NODISCARD int owl_replay_attach(struct owl_replay *log, struct owl_replay_reader *rd,
                                     uint64_t from);
 /* Append the next events to @p out. What does not fit in memory is not read: see out->rc. */

@@ -42,7 +42,8 @@ struct owl_replay {
     pthread_mutex_t lock; /* the rest */
     struct owl_replay__event *first, *last;
     size_t n, bytes;
-    uint64_t seq; /* of the last event */
+    uint64_t seq;        /* of the last event */
+    uint64_t gone, read; /* events before that one were dropped, before this one were read */
     bool finished, forgotten;
     struct owl_replay_reader *reader;
 };

@@ -235,7 +235,7 @@ int owl_replay_find(struct owl_replays *all, uint64_t session, owl_str event_id,
     struct owl_replay *log = find_stream(all, session, stream);
     if (log) {
         pthread_mutex_lock(&log->lock);
-        if (seq <= log->seq) {
+        if (seq <= log->seq && seq + 1 >= log->gone) {
             owl_replay__ref(log);
             *ret = (struct owl_replay_mark){log, seq + 1, log->finished && seq == log->seq};
             rc = 0;

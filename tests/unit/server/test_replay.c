@@ -282,18 +282,55 @@ TEST(a_reader_that_goes_while_it_is_woken_is_freed_later, "")
 
 /* ---- bounds ---- */
 
-TEST(the_oldest_events_go_first, "")
+TEST(the_oldest_events_go_first_and_who_would_miss_one_is_refused, "mcp:L7")
 {
     struct rig g = rig_open((struct owl_replay_limits){.replay_events = 3});
     struct reader r;
     struct owl_replay *log = log_of(&g, 1, 1, NULL);
+    reader_open(&g, &r, log, 0);
     for (int i = 0; i < 10; i++)
         say(log, "m");
-    reader_open(&g, &r, log, 2);
+    turn(&g);
+    owl_replay_detach(&r.rd);
+    assert_int_equal(found(&g, 1, "1-6"), -OWL_ENOTFOUND);
+    assert_int_equal(found(&g, 1, "1-7"), 0);
+    reader_init(&g, &r);
+    assert_int_equal(owl_replay_attach(log, &r.rd, 7),
+                     -OWL_ECLOSED); /* dropped since it was found */
+    reader_open(&g, &r, log, 8);
     reader_read(&r.rd);
     expect_got(&r, "id: 1-8\ndata: m\n\nid: 1-9\ndata: m\n\nid: 1-10\ndata: m\n\n");
     owl_replay_detach(&r.rd);
     owl_replay_finish(log);
+    rig_close(&g);
+}
+
+TEST(a_log_that_drops_what_nobody_has_read_is_forgotten, "")
+{
+    struct rig g = rig_open((struct owl_replay_limits){.replay_events = 3});
+    struct reader r;
+    int forgotten = 0;
+    struct owl_replay *log = log_of(&g, 1, 1, &forgotten);
+    size_t empty = owl_replays_bytes(g.all);
+    reader_open(&g, &r, log, 0);
+    say(log, "m");
+    turn(&g);
+    owl_replay_detach(&r.rd);
+    for (int i = 0; i < 3; i++)
+        say(log, "m");
+    turn(&g);
+    assert_int_equal(forgotten, 0); /* who has read the first may come back */
+    assert_int_equal(found(&g, 1, "1-1"), 0);
+    say(log, "m");
+    turn(&g);
+    assert_int_equal(forgotten, 1);
+    assert_int_equal(owl_replays_bytes(g.all), empty);
+    assert_int_equal(found(&g, 1, "1-1"), -OWL_ENOTFOUND);
+    assert_int_equal(owl_replay_append(log, OWL_STR("m")), -OWL_ECLOSED);
+    owl_replays_forget(g.all, 1);
+    owl_replay_finish(log);
+    turn(&g);
+    assert_int_equal(forgotten, 1);
     rig_close(&g);
 }
 
@@ -305,20 +342,51 @@ TEST(bytes_are_bounded_but_the_last_event_is_kept, "")
     static char text[5001];
     memset(text, 'x', 300);
     size_t before = owl_replays_bytes(g.all);
-    for (int i = 0; i < 100; i++)
-        say(log, text);
-    assert_true(owl_replays_bytes(g.all) - before <= 1000);
-    memset(text, 'y', 5000);
-    say(log, text);
     reader_open(&g, &r, log, 0);
+    for (int i = 0; i < 100; i++) {
+        say(log, text);
+        turn(&g);
+    }
+    owl_buf_reset(&r.got);
+    owl_replay_detach(&r.rd);
+    assert_true(owl_replays_bytes(g.all) - before <= 1400); /* the last is not counted */
+    say(log, "progress");
+    memset(text, 'y', 5000);
+    say(log, text); /* pushes nothing out that nobody has read */
+    reader_open(&g, &r, log, 101);
     reader_read(&r.rd);
-    assert_true(r.got.n > 5000 && r.got.n < 5100);
+    assert_true(r.got.n > 5000 && r.got.n < 5200);
     owl_replay_detach(&r.rd);
     say(log, "z");
     assert_true(owl_replays_bytes(g.all) - before <= 1000);
     owl_replay_finish(log);
     owl_replays_forget(g.all, 1);
     assert_int_equal(owl_replays_bytes(g.all), 0);
+    rig_close(&g);
+}
+
+/* An answer may be far longer than what is kept. */
+TEST(a_reader_that_is_up_to_date_gets_the_longest_event, "")
+{
+    struct rig g = rig_open((struct owl_replay_limits){.replay_bytes = 1000});
+    struct reader r;
+    struct owl_replay *log = log_of(&g, 1, 1, NULL);
+    static char text[50001];
+    memset(text, 'x', sizeof(text) - 1);
+    reader_open(&g, &r, log, 0);
+    say(log, "progress");
+    turn(&g);
+    owl_buf_reset(&r.got);
+    for (int i = 0; i < 3; i++) {
+        say(log, text);
+        reader_read(&r.rd);
+        assert_int_equal(r.state, OWL_REPLAY_OPEN);
+        assert_true(r.got.n > 50000);
+        owl_buf_reset(&r.got);
+    }
+    owl_replay_detach(&r.rd);
+    owl_replay_finish(log);
+    owl_replays_forget(g.all, 1);
     rig_close(&g);
 }
 
@@ -396,10 +464,8 @@ TEST(a_reader_misses_nothing_unless_it_is_far_behind, "")
     assert_int_equal(r.state, OWL_REPLAY_LOST);
     owl_replay_detach(&r.rd);
     turn(&g);
-    reader_open(&g, &r, log, 17);
-    reader_read(&r.rd);
-    assert_int_equal(r.got.n, 4 * strlen("id: 1-10\ndata: m\n\n"));
-    owl_replay_detach(&r.rd);
+    reader_init(&g, &r);
+    assert_int_equal(owl_replay_attach(log, &r.rd, 17), -OWL_ECLOSED);
     owl_replay_finish(log);
     rig_close(&g);
 }
@@ -564,15 +630,16 @@ TEST(an_ended_session_is_forgotten_but_read_to_the_end, "")
     owl_replays_forget(g.all, 1);
     turn(&g);
     assert_int_equal(found(&g, 1, "1-0"), -OWL_ENOTFOUND);
-    assert_int_equal(call, 0); /* somebody reads it */
+    assert_int_equal(call, 1); /* although somebody reads it: what waits for a client ends */
     assert_int_equal(feed, 1);
     assert_int_equal(idle, 1);
     say(log, "m");
     turn(&g);
     expect_got(&r, "id: 1-1\ndata: m\n\n");
     owl_replay_detach(&r.rd);
+    assert_int_equal(owl_replay_append(log, OWL_STR("n")), -OWL_ECLOSED);
     turn(&g);
-    assert_int_equal(call, 1);
+    assert_int_equal(call, 1); /* once */
     owl_replay_finish(log);
     owl_replay_finish(away);
     owl_replay_finish(f);
@@ -605,6 +672,8 @@ TEST(a_log_that_is_not_kept_goes_with_its_reader, "")
     assert_int_equal(open_log(&g, 1, 1, OWL_REPLAY_FEED, &forgotten, &log), 0);
     size_t empty = owl_replays_bytes(g.all);
     reader_open(&g, &r, log, 0);
+    assert_int_equal(owl_replay_prime(log), 0); /* there is nothing to come back for, … */
+    owl_replay_release(log);                    /* … hence it stays */
     for (int i = 0; i < 3; i++)
         say(log, "m");
     turn(&g);
