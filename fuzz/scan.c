@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc == 0) {
         struct owl_arena *a = owl_arena_new(0);
         const owl_json *v = NULL;
-        OWL_ASSERT(a && owl_json_parse_arena(a, text, &v) == 0 && v);
+        OWL_ASSERT(a && owl_json_parse_arena(a, text, &v, NULL) == 0 && v);
         walk(text);
         struct owl_buf once, twice;
         owl_buf_init(&once, SIZE_MAX);

@@ -48,8 +48,9 @@ OWL_API const owl_json *owl_call_args(owl_call *call);
 OWL_API const owl_json *owl_call_params(owl_call *call);
 /** The name of the tool or prompt, the URI of the resource, or the method. */
 OWL_API const char *owl_call_name(const owl_call *call);
-/** A variable of the URI template that matched ("id" of "db://{id}/row"), decoded; or NULL. In a
- *  completion handler: another argument that the client has filled in already. */
+/** A variable of the URI template that matched ("id" of "db://{id}/row"), decoded to UTF-8; NULL if
+ *  there is no such variable, or no memory. In a completion handler: another argument that the
+ *  client has filled in already. */
 OWL_API const char *owl_call_var(owl_call *call, const char *name);
 /** In a completion handler: the argument to complete and what was typed so far. */
 OWL_API const char *owl_call_complete_name(const owl_call *call);
@@ -62,8 +63,10 @@ OWL_API const char *owl_call_revision(const owl_call *call);
 OWL_API const char *owl_call_principal(const owl_call *call);
 /** The server that runs the call. Not after the server was freed. */
 OWL_API owl_server *owl_call_server(owl_call *call);
-/** [any] Whether the client declared a capability: "sampling", "sampling.tools", "elicitation",
- *  "elicitation.url", "roots", "extensions.<id>" (all that follows is the id). */
+/** [any] Whether the client declared a capability: "sampling", "sampling.tools", "elicitation"
+ *  (either mode), "elicitation.form", "elicitation.url", "roots", "extensions.<id>" and
+ *  "experimental.<key>" (all that follows is the id or key). What the client's revision does not
+ *  have does not count. */
 OWL_API bool owl_call_client_can(owl_call *call, const char *capability);
 /** Fails the call unless the client declared @p capability. @return 0 or -OWL_ECAPABILITY, to be
  *  returned by the handler. */
@@ -83,9 +86,11 @@ OWL_API int owl_call_on_cancel(owl_call *call, void (*fn)(owl_call *call, void *
 /* ---- while it runs --------------------------------------------------------------------------- */
 
 /** [any] Tell the client how far the call is, if it asked to know. @p total is 0 if unknown,
- *  @p message may be NULL. Values that do not increase are dropped. Never blocks. @return 0 also if
- *  nobody wants to know. @errors OWL_EDONE, OWL_ECLOSED, OWL_EINVAL, OWL_ENOMEM, OWL_ELIMIT (too
- *  many are on their way: dropped). */
+ *  @p message may be NULL. Values that do not increase are dropped. If the call is a task, the last
+ *  message is its `statusMessage` as well, whether the client asked or not and however the value
+ *  goes: its first 512 bytes, in whole characters; NULL leaves it as it is. Never blocks. @return 0
+ *  also if nobody wants to know. @errors OWL_EDONE, OWL_ECLOSED, OWL_EINVAL, OWL_ENOMEM, OWL_ELIMIT
+ *  (too many are on their way: dropped). */
 OWL_API int owl_call_progress(owl_call *call, double progress, double total, const char *message);
 /** [any] Send a log message to the client, if it wants this level; likewise. @p logger may be
  *  NULL. */
@@ -99,8 +104,8 @@ OWL_API int owl_call_log_json(owl_call *call, owl_level level, const char *logge
  *  back for the result; the call goes on, for as long as tasks are kept. Questions asked before
  *  travel with the call, later ones with the task. @return 0, also if it is a task already, or if no
  *  more tasks can be kept: then the client waits as before.
- *  @errors OWL_ECAPABILITY: this client takes no task, the call goes on as it was; OWL_ECLOSED,
- *  OWL_ENOMEM. */
+ *  @errors OWL_ECAPABILITY: this client takes no task, the call goes on as it was; OWL_ESTATE: the
+ *  tool was registered without OWL_TASK_LATER; OWL_ECLOSED, OWL_ENOMEM. */
 OWL_API int owl_call_become_task(owl_call *call);
 
 /** [any] Let the client go while a long call runs: its connection is answered now, the call goes on,
@@ -116,7 +121,8 @@ OWL_API int owl_call_close_stream(owl_call *call);
  * message with the current role; in a resource, text and bytes become contents of the URI that was
  * asked for. They return 0 or the first error, which also fails the call: OWL_ESTATE (this kind of
  * handler has no such result), OWL_EINVAL (a required argument is NULL), OWL_EPARSE (JSON text),
- * OWL_ELIMIT, OWL_ENOMEM. Text must be UTF-8; what is not is replaced by U+FFFD. The @p len of text and
+ * OWL_ELIMIT, OWL_ENOMEM. The log says what was wrong. Once the call is finished or ended they do
+ * nothing: OWL_EDONE. Text must be UTF-8; what is not is replaced by U+FFFD. The @p len of text and
  * of JSON may be OWL_NTS. */
 
 OWL_API int owl_result_text(owl_call *call, const char *text);
@@ -135,7 +141,7 @@ OWL_API int owl_result_blob(owl_call *call, const char *uri, const char *mime_ty
 /** A link to a resource that the client may read. @p mime_type and @p description may be NULL. */
 OWL_API int owl_result_link(owl_call *call, const char *uri, const char *name,
                             const char *mime_type, const char *description);
-/** A content block as JSON text, for kinds that have no function here. */
+/** A content block as JSON text, with its "type", for kinds that have no function here. */
 OWL_API int owl_result_block(owl_call *call, const char *json, size_t len);
 /** `structuredContent` of a tool. If no content was added, the same JSON is also sent as text. */
 OWL_API int owl_result_structured(owl_call *call, const char *json, size_t len);
@@ -153,7 +159,9 @@ OWL_API int owl_result_role(owl_call *call, const char *role);
 /** The tool failed; the model is told @p fmt, so say what to do about it. How it travels depends on
  *  the client's revision. @return -OWL_ETOOL, to be returned by the handler. */
 OWL_API int owl_call_fail(owl_call *call, const char *fmt, ...) OWL_PRINTF(2, 3);
-/** A JSON-RPC error instead of a result. @p data_json may be NULL. @return -OWL_ETOOL. */
+/** A JSON-RPC error instead of a result. @p data_json may be NULL. Of the codes -32768 to -32000,
+ *  which the protocol keeps for itself, those that have a meaning for every client (such as -32602)
+ *  are sent as they are; others become -32603. @return -OWL_ETOOL. */
 OWL_API int owl_call_error(owl_call *call, int rpc_code, const char *data_json, const char *fmt,
                            ...) OWL_PRINTF(4, 5);
 
@@ -228,8 +236,7 @@ OWL_API int owl_ask_async(owl_call *call, const char *key, const owl_question *q
  *  @p config is what the server was told for it (JSON text, or NULL); what it stores in *ret_data
  *  is given to @p done (which may be NULL) when the server is freed. If it fails, what it has
  *  registered stays until the server is freed. The object is never unloaded while the process
- *  lives. It uses the program's libowlclaw.so; a program that links the library statically must
- *  export its symbols. */
+ *  lives. It uses the program's libowlclaw.so. */
 #define OWL_PLUGIN_ABI 1u
 typedef struct owl_plugin_def {
     unsigned abi;

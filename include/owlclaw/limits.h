@@ -26,7 +26,7 @@ typedef struct owl_limits {
     size_t depth;        /* of its JSON; default 128, which is also the most */
     size_t id_bytes;     /* default 256 */
     size_t batch;        /* messages of a batch; default 100 */
-    size_t result_bytes; /* what one call may build; default 64 MiB */
+    size_t result_bytes; /* what one call may build, or a batch; default 64 MiB */
 
     /* slow peers */
     size_t header_ms;    /* first byte to end of headers; default 10 s */
@@ -45,14 +45,16 @@ typedef struct owl_limits {
                                   * dropped; default 1 MiB */
     size_t queue_total_bytes;    /* unsent to all peers over HTTP, beyond which those that have read
                                   * nothing for longest are dropped; default 256 MiB */
-    size_t input_total_bytes;    /* bodies of HTTP requests, for as long as anything works on them;
-                                  * default 256 MiB */
+    size_t input_total_bytes;    /* bodies of HTTP requests, for as long as anything works on them,
+                                  * and as much again of what calls parse and keep of all that
+                                  * clients send; default 256 MiB */
     size_t streams;              /* of GET and of the old HTTP+SSE; default 10000 */
     size_t listens;              /* subscriptions/listen; default 10000 */
 
     /* legacy sessions */
     size_t sessions;           /* over HTTP; default 10000 */
     size_t session_idle_ms;    /* default 1 h */
+    size_t session_calls;      /* of one session, that are not over; default 256 */
     size_t subscription_bytes; /* of what sessions are subscribed to, together; default 64 MiB */
     size_t replay_events;      /* of a stream, that can be sent again; default 1000 */
     size_t replay_bytes;       /* … and their bytes; default 256 KiB */

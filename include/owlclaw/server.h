@@ -25,7 +25,8 @@ OWL_BEGIN_DECLS
 /** Options and definitions are begun with OWL_SERVER_OPTIONS(), OWL_TOOL(), OWL_RESOURCE() and
  *  OWL_PROMPT() (init.h), which fill in `size` and the members that nearly everybody gives. They
  *  grow at their end; `size` says which members the caller knows. Members that are 0 or NULL have
- *  the default. */
+ *  the default. A library that is older than the program refuses what it does not know, unless it is
+ *  0 (OWL_EINVAL). */
 typedef struct owl_server_options {
     size_t size;              /* sizeof(owl_server_options) */
     const char *name;         /* required: how the server calls itself */
@@ -37,8 +38,10 @@ typedef struct owl_server_options {
     unsigned workers;         /* handler threads; default: 4 × cores, at least 8 */
     unsigned timeout_ms;      /* longest call; default 300000 */
     unsigned page_items;      /* items on one page of a list; default 100, resources 50 */
-    unsigned list_ttl_ms;     /* how long modern clients may cache lists; default 0 */
-    const char *allow_hosts;  /* Host and Origin names to accept besides loopback, by commas */
+    unsigned list_ttl_ms;     /* how long modern clients may cache lists, and resources that have
+                               * no handler; default 0 */
+    const char *allow_hosts;  /* Host and Origin names to accept besides loopback, by commas:
+                               * "mcp.example.com, 10.0.0.5:8080"; "*" for any */
     const void *state_key;    /* 32 secret bytes that seal what clients carry between two rounds of
                                * questions; default: random. Give replicas the same. */
     owl_log_fn log;           /* receives the library's log; default: none */
@@ -93,30 +96,38 @@ OWL_API int owl_server_reload_tls(owl_server *server, owl_error *reterr);
 
 /** Serve one client on a pair of descriptors, one message a line; end of input stops the server.
  *  They stay the caller's, with the flags that they had. If @p out_fd is 1, standard output is the
- *  server's own until it stops: what the program prints meanwhile goes to standard error. */
+ *  server's own until it stops: what the program prints meanwhile goes to standard error. One pair a
+ *  server. @errors OWL_EINVAL (one is negative), OWL_ESTATE (started, or there is a pair). */
 OWL_API int owl_server_serve_fds(owl_server *server, int in_fd, int out_fd, owl_error *reterr);
 /** The port of the first listener that has one, once started; otherwise 0. */
 OWL_API int owl_server_port(const owl_server *server);
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/** Start, serve until owl_server_stop() or end of input, finish what runs, and return. */
+/** Start, serve until owl_server_stop() or end of input, finish what runs, and return.
+ *  @errors as owl_server_start(). */
 OWL_API int owl_server_run(owl_server *server, owl_error *reterr);
 
-/** The same in three parts. A server runs once: a second start is OWL_ESTATE. */
+/** The same in three parts. A server runs once. A start that failed spends it, too: it can only be
+ *  freed then, unless the start found nowhere to serve. @errors OWL_EINVAL, OWL_EIO (an address or a
+ *  descriptor that cannot be used, or the system gives no more of something), OWL_ESTATE (nowhere to
+ *  serve; started before), OWL_ENOMEM. */
 OWL_API int owl_server_start(owl_server *server, owl_error *reterr);
 /** Begin to stop: no new work, running calls get 4 s, are then cancelled and answered with a
  *  retryable error. Returns at once; may be called before the start, twice, from a handler and from
- *  a signal handler. */
+ *  a signal handler. NULL is fine. */
 OWL_API void owl_server_stop(owl_server *server);
-/** Wait until the server has stopped and every handler has returned. Not from a handler. */
+/** Wait until the server has stopped and every handler has returned. Not from a handler.
+ *  @errors OWL_ESTATE (not started). */
 OWL_API int owl_server_join(owl_server *server);
 
 /** For a program with its own event loop, instead of start and join. owl_server_fd() starts the
  *  server with the calling thread as its only reactor (handlers run on workers all the same): poll
  *  that descriptor for reading, for at most owl_server_poll_ms() (-1: for ever), then call
  *  owl_server_step(), which never blocks. All three from one thread. @return of fd: the descriptor,
- *  or a negative error; of step: 1 while serving, 0 when stopped. */
+ *  the same one each time, or a negative error; of step: 1 while serving, 0 when stopped, or a
+ *  negative error. @errors of fd: as owl_server_start(); OWL_ESTATE also if it was started by that;
+ *  of step: OWL_ESTATE (not started by fd). */
 OWL_API int owl_server_fd(owl_server *server, owl_error *reterr);
 OWL_API int owl_server_poll_ms(owl_server *server);
 OWL_API int owl_server_step(owl_server *server);
@@ -128,8 +139,9 @@ enum {
     OWL_PARKED = 1u << 1,     /* tools only: asks with owl_ask_async(), is never run again */
     OWL_TASK = 1u << 2,       /* tools only: runs as a task for clients that take tasks */
     OWL_TASK_ONLY = 1u << 3,  /* … and not for others */
-    OWL_TASK_LATER = 1u << 4, /* … only when the handler says owl_call_become_task(), unless the
-                               * client decides that itself (2025-11-25) */
+    OWL_TASK_LATER = 1u << 4, /* tools only: runs as a task from when the handler says
+                               * owl_call_become_task(), unless the client decides that itself
+                               * (2025-11-25). Not with OWL_TASK or OWL_TASK_ONLY. */
     OWL_FOREIGN = 1u << 5,    /* tools only: another server's, whose results are passed on. One that
                                * does not fit output_schema is a warning in the log, no failure */
     OWL_CACHEABLE = 1u << 8   /* own methods only: modern results carry ttlMs and cacheScope */
@@ -149,15 +161,17 @@ typedef struct owl_tool {
     void (*free_data)(void *);
     const char *title;
     const char *output_schema; /* JSON Schema: structuredContent, which every success must then
-                                * have, fits it, or the call fails. Clients before 2026-07-28 see it
-                                * if its "type" is "object", and get such content only. */
+                                * have, fits it, or the call fails. Clients before 2025-06-18 do not
+                                * see it, those before 2026-07-28 if its "type" is "object"; these
+                                * get such content only. */
     const char *annotations;   /* JSON object: readOnlyHint, destructiveHint … */
     const char *icons;         /* JSON array */
     const char *meta;          /* JSON object: `_meta` */
 } owl_tool;
 
 /** Add a tool, or replace the one of the same name; calls that run keep the old one.
- *  @errors OWL_EINVAL (the message names the member), OWL_ENOMEM. */
+ *  @errors OWL_EINVAL (the message names the member), OWL_ELIMIT (100,000 tools, resources and
+ *  prompts are there), OWL_ENOMEM. */
 OWL_API int owl_server_add_tool(owl_server *server, const owl_tool *tool, owl_error *reterr);
 
 typedef struct owl_resource {
@@ -179,6 +193,7 @@ typedef struct owl_resource {
     const char *icons;       /* JSON array */
     const char *meta;        /* JSON object */
 } owl_resource;
+/** The same for a resource or template, by its URI. @errors as owl_server_add_tool(). */
 OWL_API int owl_server_add_resource(owl_server *server, const owl_resource *resource,
                                     owl_error *reterr);
 
@@ -197,6 +212,7 @@ typedef struct owl_prompt {
     const char *icons; /* JSON array */
     const char *meta;  /* JSON object */
 } owl_prompt;
+/** The same for a prompt. @errors as owl_server_add_tool(). */
 OWL_API int owl_server_add_prompt(owl_server *server, const owl_prompt *prompt, owl_error *reterr);
 
 /** @errors OWL_ENOTFOUND. */
@@ -204,13 +220,15 @@ OWL_API int owl_server_remove_tool(owl_server *server, const char *name);
 OWL_API int owl_server_remove_resource(owl_server *server, const char *uri);
 OWL_API int owl_server_remove_prompt(owl_server *server, const char *name);
 
-/** Tell the clients that subscribed to @p uri that it has changed. */
+/** Tell the clients that subscribed to @p uri that it has changed. @return 0 also if nobody has, or
+ *  the server does not run. @errors OWL_EINVAL (NULL), OWL_ENOMEM. */
 OWL_API int owl_server_resource_updated(owl_server *server, const char *uri);
 
 /* ---- beyond the core protocol: before the start ---------------------------------------------- */
 
 /** Serve a method of one's own, e.g. "skills/list": the handler reads owl_call_params() and answers
- *  with owl_result_raw(). Methods of the protocol itself are OWL_EEXISTS. */
+ *  with owl_result_raw(). @errors OWL_EINVAL, OWL_EEXISTS (added before, or a method of the protocol
+ *  itself), OWL_ESTATE (started), OWL_ENOMEM. */
 typedef struct owl_method_def {
     size_t size;            /* sizeof(owl_method_def) */
     const char *name;       /* required */
@@ -222,11 +240,14 @@ typedef struct owl_method_def {
 } owl_method_def;
 OWL_API int owl_server_add_method(owl_server *server, const owl_method_def *method,
                                   owl_error *reterr);
-/** Declare an extension capability, e.g. "com.example/search" with the settings "{}". */
+/** Declare an extension capability, e.g. "com.example/search" with the settings "{}" (the same as
+ *  NULL). @errors OWL_EINVAL (no such id, or the settings are no JSON object), OWL_EEXISTS (declared
+ *  already; that of tasks is the server's), OWL_ESTATE (started), OWL_ENOMEM. */
 OWL_API int owl_server_add_extension(owl_server *server, const char *id, const char *settings_json,
                                      owl_error *reterr);
-/** Load a plugin (handler.h) from a shared object, before the start or while running. @errors
- *  OWL_EIO, OWL_EVERSION, its own. */
+/** Load a plugin (handler.h) from a shared object, before the start or while running. @p config may
+ *  be NULL. @errors OWL_EIO (it cannot be loaded), OWL_EINVAL (it is no plugin), OWL_EVERSION (its
+ *  ABI is another), OWL_ENOMEM; its own, or OWL_ETOOL if it did not say why it failed. */
 OWL_API int owl_server_load_plugin(owl_server *server, const char *path, const char *config,
                                    owl_error *reterr);
 

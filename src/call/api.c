@@ -79,8 +79,13 @@ int owl_call_require(owl_call *c, const char *capability)
 {
     if (owl_call_client_can(c, capability))
         return 0;
-    if (c->failure.error)
-        return -OWL_ECAPABILITY; /* the first failure counts */
+    if (!owl_call__over(c) && !c->failure.error) /* the first failure counts */
+        owl_call__lacks(c, capability);
+    return -OWL_ECAPABILITY;
+}
+
+void owl_call__lacks(struct owl_call *c, const char *capability)
+{
     struct owl_buf data;
     owl_buf_init_arena(&data, c->arena, 4096);
     owl_buf_putz(&data, "{\"requiredCapabilities\":");
@@ -91,7 +96,6 @@ int owl_call_require(owl_call *c, const char *capability)
                          c->name.p, capability);
     if (data.rc == 0)
         owl_call_set_failure_data(c, owl_buf_str(&data));
-    return -OWL_ECAPABILITY;
 }
 
 /* ---- cancellation and time ---- */
@@ -145,26 +149,19 @@ int owl_call_on_cancel(owl_call *c, void (*fn)(owl_call *call, void *data), void
 
 static int tell(owl_call *c, owl_str message, double progress)
 {
-    int rc = owl_call_send_progress(c, message, progress);
+    int rc = owl_call_tell(c, message, progress);
     return rc == -OWL_ESTATE ? 0 : rc; /* a client that takes no messages does not want to know */
-}
-
-/* The last member of params: what a legacy task says names it. */
-static void put_related(struct owl_buf *b, const owl_call *c)
-{
-    if (!c->related.p)
-        return;
-    owl_buf_putz(b, ",\"_meta\":{");
-    owl_task_write_related(b, c);
-    owl_buf_putc(b, '}');
 }
 
 int owl_call_progress(owl_call *c, double progress, double total, const char *message)
 {
     if (!isfinite(progress) || !isfinite(total))
         return -OWL_EINVAL;
-    if (owl_call_cancelled(c))
+    if (owl_call__over(c))
         return -OWL_EDONE;
+    int rc = message ? owl_task_say(c, message) : 0;
+    if (rc != 0)
+        return rc;
     struct owl_buf b;
     owl_buf_init(&b, 64 * 1024);
     pthread_mutex_lock(&c->lock);
@@ -188,10 +185,10 @@ int owl_call_progress(owl_call *c, double progress, double total, const char *me
         owl_buf_putz(&b, ",\"message\":");
         owl_json_quote(&b, owl_str_of(message));
     }
-    put_related(&b, c);
+    owl_task_write_meta(&b, c->related);
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
-    int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), progress);
+    rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), progress);
     owl_buf_done(&b);
     return rc;
 }
@@ -203,7 +200,7 @@ static int wants_log(owl_call *c, owl_level level)
         return -OWL_EINVAL;
     if ((int)level < atomic_load(&c->log_level))
         return 0;
-    return owl_call_cancelled(c) ? -OWL_EDONE : 1;
+    return owl_call__over(c) ? -OWL_EDONE : 1;
 }
 
 static int send_log(owl_call *c, owl_level level, const char *logger, owl_str data)
@@ -218,7 +215,7 @@ static int send_log(owl_call *c, owl_level level, const char *logger, owl_str da
     }
     owl_buf_putz(&b, ",\"data\":");
     owl_buf_puts(&b, data);
-    put_related(&b, c);
+    owl_task_write_meta(&b, c->related);
     owl_buf_putc(&b, '}');
     owl_rpc_end(&b);
     int rc = b.rc ? b.rc : tell(c, owl_buf_str(&b), (double)NAN);
@@ -232,7 +229,7 @@ int owl_call_log_json(owl_call *c, owl_level level, const char *logger, const ch
     int rc = wants_log(c, level);
     if (rc != 1)
         return rc;
-    owl_str text = len == OWL_NTS ? owl_str_of(json) : (owl_str){json, len};
+    owl_str text = owl_str_nts(json, len);
     rc = owl_json_scan(text, 64, NULL);
     if (rc != 0)
         return rc;
@@ -309,7 +306,7 @@ static int fail(owl_call *c, int rpc_code, const char *fmt, va_list ap) OWL_PRIN
 static int fail(owl_call *c, int rpc_code, const char *fmt, va_list ap)
 {
     size_t n = 0;
-    if (c->failure.error)
+    if (owl_call__over(c) || c->failure.error)
         return -OWL_ETOOL;
     char *text = owl_call_vprintf(c, fmt, ap, &n);
     owl_call_set_failure(c, OWL_ETOOL, "%s", owl_err_info(OWL_ETOOL)->text);
@@ -331,7 +328,7 @@ int owl_call_fail(owl_call *c, const char *fmt, ...)
 int owl_call_error(owl_call *c, int rpc_code, const char *data_json, const char *fmt, ...)
 {
     struct owl_buf data;
-    bool first = !c->failure.error;
+    bool first = !owl_call__over(c) && !c->failure.error;
     va_list ap;
     va_start(ap, fmt);
     int rc = fail(c, rpc_code, fmt, ap);

@@ -18,7 +18,10 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 
-enum { MAX_KEYS = 64, MAX_ARGS = 64 * OWL_ASK_PARAMS };
+enum {
+    MAX_EARLY = 64, /* answers to what was not asked yet; further ones are not looked at */
+    MAX_ARGS = 64 * OWL_ASK_PARAMS
+};
 
 struct kind {
     const char *method;
@@ -201,6 +204,14 @@ static const char *capability_of(enum owl_ask_kind kind, owl_str params)
     return kinds[kind].capability;
 }
 
+bool owl_ask__may(struct owl_call *c, struct owl_call *client)
+{
+    for (struct owl_ask *a = c->asks; a; a = a->next)
+        if (owl_ask_open(a) && !owl_call_client_can(client, capability_of(a->kind, a->params)))
+            return false;
+    return true;
+}
+
 /* What may be entered: the schema is compiled once, however often the handler runs. A bad one is
  * the tool's fault, and its author is told why if the handler fails with it. */
 static int put_form(struct owl_call *c, struct owl_ask *a, owl_str params)
@@ -257,8 +268,10 @@ int owl_ask(owl_call *c, const char *key, const owl_question *question, const ow
     rc = owl_ask__fits(a, a->answer, &fits);
     if (rc != 0)
         return rc;
-    if (fits)
-        return owl_json_parse_arena(c->arena, a->answer, ret_answer);
+    if (fits) {
+        *ret_answer = a->value;
+        return 0;
+    }
     if (c->codec->era == OWL_ERA_LEGACY)
         return owl_ask__reject(c, a, a->answer);
     a->answer = (owl_str){NULL, 0}; /* asked again */
@@ -282,21 +295,18 @@ int owl_ask_async(owl_call *c, const char *key, const owl_question *question,
     return put_question(c, a, &q);
 }
 
-/* An answer goes to its function, if it is one. Modern clients have been asked again until then. */
+/* An answer goes to its function, if it is one. Modern clients were asked again until it was. */
 static int hand_on(struct owl_call *c, struct owl_ask *a)
 {
     int (*fn)(owl_call *, const owl_json *, void *) = a->fn;
-    const owl_json *answer = NULL;
     bool fits = true;
     a->fn = NULL; /* once */
     int rc = 0;
-    if (!a->refused && c->codec->era == OWL_ERA_LEGACY)
+    if (!a->refused)
         rc = owl_ask__fits(a, a->answer, &fits);
     if (rc == 0 && !fits)
         rc = owl_ask__reject(c, a, a->answer);
-    if (rc == 0 && !a->refused)
-        rc = owl_json_parse_arena(c->arena, a->answer, &answer);
-    return rc == 0 ? fn(c, answer, a->data) : rc;
+    return rc == 0 ? fn(c, a->refused ? NULL : a->value, a->data) : rc;
 }
 
 int owl_ask_continue(struct owl_call *c)
@@ -316,60 +326,144 @@ int owl_ask_continue(struct owl_call *c)
 
 /* ---- modern: input_required and back ---- */
 
+/* What a state belongs to: the values of the arguments, however the next request spells them. */
 static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
 {
     owl_buf_init_arena(args, c->arena, MAX_ARGS);
-    if (c->arguments.p)
-        owl_json_compact(args, c->arguments);
+    owl_json_canonical(args, c->arguments.p ? c->arguments : OWL_STR("{}"));
     return (struct owl_state_bind){.principal = c->principal,
                                    .method = c->msg.method,
                                    .name = c->name,
                                    .args = owl_buf_str(args)};
 }
 
-/* An answer for a call that waits, of which only what was asked may take memory: clients send as
- * much as they like. It outlives the request that brought it. */
-static int take_awaited(struct owl_call *c, const struct owl_span *s)
+static void free_arena(void *a)
+{
+    owl_arena_free(a);
+}
+
+int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer)
+{
+    struct owl_arena *own = owl_arena_new(0); /* so that nothing stays of one that is not kept */
+    char *copy = own ? owl_arena_dup(own, answer) : NULL;
+    owl_str kept = {copy, answer.n};
+    const owl_json *value;
+    size_t n;
+    int rc = copy ? owl_json_parse_arena(own, kept, &value, &n) : -OWL_ENOMEM;
+    if (rc == 0)
+        rc = owl_pool_take(owl_host_local(c->host, c->reactor)->values, c->arena, &c->values,
+                           kept.n + n);
+    if (rc != 0 || owl_arena_cleanup(c->arena, free_arena, own) != 0) {
+        owl_arena_free(own);
+        return rc ? rc : -OWL_ENOMEM;
+    }
+    a->answer = kept;
+    a->value = value;
+    return 0;
+}
+
+static struct owl_ask *find_key(struct owl_call *c, const struct owl_span *s)
 {
     struct owl_ask *a = c->asks;
     while (a && !owl_span_key_is(s, a->key))
         a = a->next;
+    return a;
+}
+
+/* An answer for a call that waits, of which only what was asked may take memory: clients send as
+ * much as they like. It outlives the request that brought it. */
+static int take_awaited(struct owl_call *c, const struct owl_span *s)
+{
+    struct owl_ask *a = find_key(c, s);
     if (!a || !owl_ask_open(a))
         return 0; /* never asked, or answered */
     bool fits = false;
     int rc = owl_ask__fits(a, s->value, &fits);
     if (rc != 0 || !fits)
         return rc; /* it stays open: asked again; a task shows it still */
-    char *copy = owl_arena_dup(c->arena, s->value);
-    if (!copy)
-        return -OWL_ENOMEM;
-    a->answer = (owl_str){copy, s->value.n};
-    return 0;
-}
-
-/* An answer that lives in the request of the call, which may not have asked yet. */
-static int take_early(struct owl_call *c, const struct owl_span *s)
-{
-    owl_str key;
-    int rc = owl_json_decode(c->arena, (owl_str){s->key.p - 1, s->key.n + 2}, &key);
-    if (rc != 0)
-        return rc;
-    struct owl_ask *a = find(c, key);
-    if (!a && !(a = add(c, key)))
-        return -OWL_ENOMEM;
-    a->answer = s->value;
-    return 0;
+    rc = owl_ask__keep(c, a, s->value);
+    return rc == -OWL_EBUSY ? 0 : rc; /* likewise */
 }
 
 int owl_ask__take(struct owl_call *c, owl_str object)
 {
-    bool waits = c->task || (c->handler_flags & OWL_PARKED);
-    unsigned keys = 0;
     int rc = 0;
     struct owl_span_iter it = owl_span_iter(object);
     for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);)
-        rc = ++keys > MAX_KEYS ? -OWL_ELIMIT : waits ? take_awaited(c, &s) : take_early(c, &s);
+        rc = take_awaited(c, &s);
     return rc;
+}
+
+/* The key, for a handler that will ask; NULL without memory. */
+static struct owl_ask *add_key(struct owl_call *c, const struct owl_span *s)
+{
+    owl_str key;
+    int rc = owl_json_decode(c->arena, (owl_str){s->key.p - 1, s->key.n + 2}, &key);
+    return rc == 0 ? add(c, key) : NULL;
+}
+
+/* An answer that lives as long as the call. */
+static int take_own(struct owl_call *c, struct owl_ask *a, owl_str answer)
+{
+    int rc = owl_call__parse(c, answer, &a->value);
+    if (rc == 0)
+        a->answer = answer;
+    return rc;
+}
+
+/* What the sealed state says was asked: key → answer, or null if there is none yet. */
+static int take_sealed(struct owl_call *c, owl_str answers)
+{
+    int rc = 0;
+    struct owl_span_iter it = owl_span_iter(answers);
+    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);) {
+        struct owl_ask *a = add_key(c, &s);
+        if (!a)
+            rc = -OWL_ENOMEM;
+        else if (!owl_str_is(s.value, "null"))
+            rc = take_own(c, a, s.value);
+    }
+    return rc;
+}
+
+/* A retry: of what it brings only what was asked and is not answered counts. */
+static int take_asked(struct owl_call *c, owl_str responses)
+{
+    int rc = 0;
+    struct owl_span_iter it = owl_span_iter(responses);
+    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);) {
+        struct owl_ask *a = find_key(c, &s);
+        if (a && !a->answer.p)
+            rc = take_own(c, a, s.value);
+    }
+    return rc;
+}
+
+/* No retry: nobody knows yet what the handler is going to ask. The first answers are kept for it, as
+ * far as there is room; what it does not find it asks for. */
+static int take_early(struct owl_call *c, owl_str responses)
+{
+    int rc = 0;
+    struct owl_span_iter it = owl_span_iter(responses);
+    struct owl_span s;
+    for (unsigned i = 0; i < MAX_EARLY && rc == 0 && owl_span_next(&it, &s); i++) {
+        struct owl_ask *a = add_key(c, &s);
+        rc = a ? owl_ask__keep(c, a, s.value) : -OWL_ENOMEM;
+        if (rc == -OWL_EBUSY)
+            rc = 0;
+    }
+    return rc;
+}
+
+/* What the client says was asked and answered, before the handler runs from its start. */
+static int restore(struct owl_call *c, owl_str payload, owl_str responses)
+{
+    if (c->handler_flags & OWL_PARKED)
+        return 0; /* it asks first, and is answered where it waits */
+    if (!payload.p)
+        return take_early(c, responses);
+    int rc = take_sealed(c, owl_span_get(payload, "answers"));
+    return rc == 0 ? take_asked(c, responses) : rc;
 }
 
 static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload, owl_error *err)
@@ -401,9 +495,9 @@ enum owl_verdict owl_ask_restore(struct owl_call *c)
     int rc = state.p ? open_state(c, state, &payload, &err) : 0;
     if (rc == 0 && (park = owl_span_get(payload, "park")).p)
         return owl_park_attach(c, park);
-    if (rc == 0 && (rc = owl_ask__take(c, owl_span_get(payload, "answers"))) != 0)
-        owl_fail(&err, -rc, NULL);
-    if (rc == 0 && owl_span_is_object(responses) && (rc = owl_ask__take(c, responses)) != 0)
+    if (!owl_span_is_object(responses))
+        responses = (owl_str){NULL, 0};
+    if (rc == 0 && (rc = restore(c, payload, responses)) != 0)
         owl_fail(&err, -rc, NULL);
     if (rc == 0)
         return OWL_NEXT;
@@ -444,18 +538,19 @@ int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
     return rc ? rc : out->rc;
 }
 
-/* {"answers":{…}}: what the client has answered so far comes back with its next answers. */
+/* {"answers":{…}}: what this run of the handler has asked, with the answer or null, comes back with
+ * the next answers. */
 static void write_answers(struct owl_call *c, struct owl_buf *b)
 {
     const char *comma = "";
     owl_buf_putz(b, "{\"answers\":{");
     for (struct owl_ask *a = c->asks; a; a = a->next) {
-        if (!a->answer.p)
-            continue;
+        if (!a->method)
+            continue; /* an answer that it did not look for */
         owl_buf_putz(b, comma);
         owl_json_quote(b, a->key);
         owl_buf_putc(b, ':');
-        owl_buf_puts(b, a->answer);
+        owl_buf_puts(b, a->answer.p ? a->answer : OWL_STR("null"));
         comma = ",";
     }
     owl_buf_putz(b, "}}");

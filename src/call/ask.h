@@ -22,9 +22,11 @@ struct owl_ask {
     owl_str params;                /* raw object */
     const struct owl_schema *form; /* FORM: what `content` must fit; freed with the arena */
     owl_str id; /* raw literal of the request sent to a legacy client; absent: not out */
+    struct owl_session *asked; /* who it was sent to, counted; NULL: not out */
     char id_text[48];
-    owl_str answer; /* raw result, or absent */
-    bool refused;   /* the client would not answer */
+    owl_str answer;        /* raw result, or absent */
+    const owl_json *value; /* the same, parsed */
+    bool refused;          /* the client would not answer */
     int (*fn)(owl_call *call, const owl_json *answer,
               void *data); /* parked: what goes on with it */
     void *data;
@@ -56,16 +58,23 @@ bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struc
 
 /* ---- between ask.c, ask_legacy.c, park.c and task.c ---- */
 
-/* Every member of a JSON object becomes the answer to the question of its key; other keys are kept
- * as answers to questions not asked yet, unless the call waits. 0 or an error. */
+/* For a call that waits: every member of a JSON object becomes the answer to the open question of
+ * its key. Other keys, and answers that do not fit, are ignored. @errors OWL_ENOMEM. */
 OWL_NODISCARD int owl_ask__take(struct owl_call *c, owl_str object);
+/* Keeps an answer for longer than what brought it. 0, -OWL_ENOMEM, or -OWL_EBUSY: calls hold too
+ * much, and this one nothing more. */
+OWL_NODISCARD int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer);
 /* The open questions as an object: key → {method, params}. */
 void owl_ask__requests(struct owl_call *c, struct owl_buf *out);
 /* A legacy client is asked, and the call waits. */
 enum owl_verdict owl_ask__legacy(struct owl_call *c);
-/* To a legacy client: send the open questions; forget that they were sent. */
+/* Whether the client of another call has declared all that the open questions need. */
+bool owl_ask__may(struct owl_call *c, struct owl_call *client);
+/* To a legacy client: send the open questions; forget that they were sent; tell it that it need not
+ * answer those that are answered. */
 OWL_NODISCARD int owl_ask__send(struct owl_call *c);
 void owl_ask__unsend(struct owl_call *c);
+void owl_ask__withdraw(struct owl_call *c);
 /* "inputRequests":{…},"requestState":"…" for the open questions; @p payload is what is sealed. */
 OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out);
 
@@ -81,6 +90,11 @@ int owl_ask__reject(struct owl_call *c, const struct owl_ask *a, owl_str answer)
  * calls a flat object of primitives. @errors OWL_EINVAL (what is wrong), OWL_ENOMEM. */
 OWL_NODISCARD int owl_form_compile(struct owl_arena *arena, owl_str params,
                                    const struct owl_schema **ret, owl_error *reterr);
+/* The params of a form in the words of 2025-06-18, which has no titled choices and none of which
+ * several may be taken: each becomes an enum with enumNames, of which the user takes one. */
+void owl_form_put_old(struct owl_buf *b, owl_str params);
+/* What a client answered to that, as an answer to @p params: one of several becomes a list. */
+void owl_form_put_answer(struct owl_buf *b, owl_str params, owl_str answer);
 
 /* ---- parked calls (park.c) ---- */
 

@@ -38,8 +38,11 @@ int owl_host_init(struct owl_host *h)
         owl_buf_init(&l->out, h->limits->result_bytes + 64 * 1024);
     }
     int rc = 0;
-    for (unsigned i = 0; i < n && rc == 0; i++)
-        rc = owl_buf_reserve(&h->local[i].out, FAILURE_BYTES);
+    for (unsigned i = 0; i < n && rc == 0; i++) {
+        struct owl_host_local *l = &h->local[i];
+        l->values = owl_pool_new(h->limits->input_total_bytes / n);
+        rc = l->values ? owl_buf_reserve(&l->out, FAILURE_BYTES) : -OWL_ENOMEM;
+    }
     return rc;
 }
 
@@ -55,6 +58,7 @@ void owl_host_done(struct owl_host *h)
         owl_map_done(&l->parked);
         owl_map_done(&l->tasks);
         owl_buf_done(&l->out);
+        owl_pool_done(l->values);
     }
     OWL_FREE(&h->local);
 }
@@ -112,6 +116,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->name = init->msg->method;
     c->principal = init->principal;
     c->scope = init->scope;
+    c->work.client = init->client;
     if (init->session) {
         c->session = owl_session_aref(init->session);
         c->client_caps = owl_session_client_caps(init->session);
@@ -155,6 +160,7 @@ void owl_call_unref(owl_call *c)
             owl_item_aunref(c->item);
         owl_session_aunref(c->session);
         owl_free(c->word);
+        owl_free(c->said);
         pthread_mutex_destroy(&c->lock);
         pthread_mutex_destroy(&c->cancelling);
         owl_arena_free(c->arena);
@@ -257,6 +263,27 @@ uint64_t owl_call__allowed_ms(const struct owl_call *c)
     return c->item && c->item->timeout_ms && c->item->timeout_ms < ms ? c->item->timeout_ms : ms;
 }
 
+enum owl_verdict owl_call__enter(struct owl_call *c)
+{
+    size_t most = c->host->limits->session_calls;
+    if (!c->handler || !c->session || c->counted)
+        return OWL_NEXT;
+    c->counted = owl_session_enter(c->session, OWL_SESSION_CALLS, most);
+    if (c->counted)
+        return OWL_NEXT;
+    return owl_call_set_failure(c, OWL_EBUSY,
+                                "%zu calls of this session are not over, the most there may be; "
+                                "try again later",
+                                most);
+}
+
+void owl_call__leave(struct owl_call *c)
+{
+    if (c->counted)
+        owl_session_leave(c->session, OWL_SESSION_CALLS);
+    c->counted = false;
+}
+
 void owl_call_forget_id(struct owl_call *c)
 {
     if (c->cancel_key.p)
@@ -309,6 +336,8 @@ bool owl_call_end(struct owl_call *c, int error, bool answer)
     }
     c->end_error = error;
     run_on_cancel(c);
+    if (owl_worker_withdraw(c->runtime, &c->work))
+        owl_call_unref(c); /* the work's own */
     owl_ask_drop(c);
     owl_park_drop(c);
     owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
@@ -503,19 +532,27 @@ static int send_to(struct owl_call *c, owl_str message, double progress)
     return -OWL_ECLOSED;
 }
 
-int owl_call_send_progress(struct owl_call *c, owl_str message, double progress)
+/* With @p own only to the client that began the call. */
+static int speak(struct owl_call *c, owl_str message, double progress, bool own)
 {
+    struct owl_call *front = NULL;
     pthread_mutex_lock(&c->lock);
-    struct owl_call *front = c->front ? owl_call_ref(c->front) : NULL;
+    if (c->front && !(own && c->front->session != c->session))
+        front = owl_call_ref(c->front);
     pthread_mutex_unlock(&c->lock);
     int rc = send_to(front ? front : c, message, progress);
     owl_call_unref(front);
     return rc;
 }
 
+int owl_call_tell(struct owl_call *c, owl_str message, double progress)
+{
+    return speak(c, message, progress, true);
+}
+
 int owl_call_send(struct owl_call *c, owl_str message)
 {
-    return owl_call_send_progress(c, message, (double)NAN);
+    return speak(c, message, (double)NAN, false);
 }
 
 const char *owl_call_trace_id(struct owl_call *c)

@@ -18,6 +18,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "call/policy.h"
 #include "call/result.h"
 #include "jsonrpc/envelope.h"
@@ -31,6 +32,7 @@
 #include "registry/registry.h"
 
 struct owl_task;
+struct owl_task_said;
 struct owl_task_store;
 
 struct owl_step {
@@ -97,6 +99,7 @@ struct owl_host_local {
     struct owl_list park_order; /* the same, oldest first */
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
     uint64_t next_ask;
+    struct owl_pool *values; /* what calls make of what clients send: parsed, and kept answers */
     size_t n_calls;
     bool ending;                               /* the server stops, and its patience is over */
     struct owl_buf out;                        /* scratch for replies */
@@ -163,6 +166,7 @@ struct owl_call {
     bool silent;        /* … and the client gets no answer */
     bool admitted;      /* settle() is due */
     bool deciding;      /* admit() has not resumed it yet */
+    bool counted;       /* among the calls of its session that are not over */
     bool returned;      /* the reactor knows that the handler is through: its post has arrived */
     uint64_t scope;     /* within which notifications name this call by its id; 0: nothing does */
     owl_str cancel_key; /* in host_local.in_flight, or absent */
@@ -171,6 +175,7 @@ struct owl_call {
     struct owl_work work;
     const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
     struct owl_ask *asks;           /* [handler] call/ask.h */
+    struct owl_pool_share values;   /* of host_local.values */
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
     const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
     const char *result_type;        /* of a modern result, if it is not "complete" */
@@ -188,7 +193,8 @@ struct owl_call {
     bool consults;                /* it has asked the store of tasks: it stays until the answer */
     pthread_mutex_t lock;         /* the rest, front and meta.progress_token */
     double last_progress;
-    unsigned notes; /* messages to the client that are on their way to the reactor */
+    unsigned notes;             /* messages to the client that are on their way to the reactor */
+    struct owl_task_said *said; /* what its task is to say of itself */
     void (*on_cancel)(owl_call *call, void *data);
     void *on_cancel_data;
     bool cancelled;
@@ -209,6 +215,7 @@ struct owl_call_init {
     owl_str principal;               /* lives as long as the arena */
     const struct owl_method *method; /* NULL: unknown */
     uint64_t scope;                  /* never used again for another client */
+    uint64_t client;                 /* struct owl_work has it */
 };
 /* A new call at its first step, on the reactor. NULL without memory. */
 OWL_NODISCARD struct owl_call *owl_call_new(const struct owl_call_init *init);
@@ -254,14 +261,17 @@ bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret);
 /* Text in the call's arena; [handler]. NULL without memory. */
 char *owl_call_vprintf(struct owl_call *c, const char *fmt, va_list ap, size_t *ret_n)
     OWL_PRINTF(2, 0);
-/* Send a message about this call to its client; on any thread. @p message is copied. */
+/* Send a message about this call to whoever it speaks to; on any thread. @p message is copied. */
 int owl_call_send(struct owl_call *c, owl_str message);
-/* The same for a progress notification: dropped if a later one of another thread has overtaken
- * it. */
-int owl_call_send_progress(struct owl_call *c, owl_str message, double progress);
+/* The same for what concerns only the client that began it: progress, and (NaN) log messages.
+ * Progress is dropped if a later one of another thread has overtaken it. */
+int owl_call_tell(struct owl_call *c, owl_str message, double progress);
 /* 32 hex digits: of the client's traceparent, otherwise random. */
 const char *owl_call_trace_id(struct owl_call *c);
 
+/* The call is about to run a handler: it counts for its session until it leaves. */
+enum owl_verdict owl_call__enter(struct owl_call *c);
+void owl_call__leave(struct owl_call *c);
 /* How long the handler may run from now on. */
 uint64_t owl_call__allowed_ms(const struct owl_call *c);
 /* The one setter of the step; traces. */
@@ -275,6 +285,11 @@ static inline void owl_call__goto(struct owl_call *c, const struct owl_step *ste
 }
 /* The handler of run @p run (the state when it began) has returned on another thread. */
 void owl_call__returned(struct owl_call *c, unsigned run, int status);
+/* The call fails because the client has not declared that. */
+void owl_call__lacks(struct owl_call *c, const char *capability);
+/* Parses what a client sent, on the reactor, and counts it. 0, -OWL_ENOMEM, or -OWL_EBUSY: calls
+ * hold too much. */
+OWL_NODISCARD int owl_call__parse(struct owl_call *c, owl_str proved, const owl_json **ret);
 /* The reactor moves the state from one of the states of @p from (bits) to @p to. False if it was in
  * none of them. */
 bool owl_call__move(struct owl_call *c, unsigned from, enum owl_call_state to);
@@ -282,6 +297,12 @@ static inline enum owl_call_state owl_call__state(const struct owl_call *c)
 {
     return (enum owl_call_state)(atomic_load_explicit(&c->state, memory_order_acquire) %
                                  OWL_CALL__RUN);
+}
+/* Nobody builds its result any more, or says how far it is. */
+static inline bool owl_call__over(const struct owl_call *c)
+{
+    enum owl_call_state s = owl_call__state(c);
+    return s == OWL_CALL_FINISHED || s == OWL_CALL_ENDED;
 }
 /* Whoever gets true has finished the run that began with the state @p run, and nobody else has. */
 static inline bool owl_call__win(struct owl_call *c, unsigned run)

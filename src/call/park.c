@@ -102,6 +102,7 @@ void owl_park_leave(struct owl_call *c, const char *type, owl_str members)
     say(front, &w);
     pthread_mutex_lock(&c->lock);
     c->front = NULL;
+    c->meta.progress_token = (owl_str){NULL, 0}; /* it was the front's */
     pthread_mutex_unlock(&c->lock);
     owl_call_unref(front);
 }
@@ -113,8 +114,7 @@ void owl_park_leave(struct owl_call *c, const char *type, owl_str members)
 static int tell(struct owl_call *c, owl_str members)
 {
     if (c->front) {
-        struct owl_park_word w = {.type = "input_required", .members = members};
-        say(c->front, &w);
+        owl_park_leave(c, "input_required", members); /* nor does it keep what that brought */
         return 0;
     }
     if (!c->sink)

@@ -45,6 +45,7 @@ void owl_result_reset(struct owl_result *r)
     r->n = 0;
     r->assistant = false;
     r->rc = 0;
+    r->why = NULL;
     owl_buf_putz(&r->list, openings[r->form]);
 }
 
@@ -80,14 +81,27 @@ int owl_result_close(struct owl_result *r, owl_str *ret_members)
 
 /* ---- entries ---- */
 
-/* The first error is kept: the call fails with it. */
-static int keep(struct owl_result *r, int rc)
+/* What a builder adds to; NULL: the call is over, and the reactor may have it already. */
+static struct owl_result *result_of(owl_call *c)
 {
-    if (rc == 0)
-        rc = r->list.rc ? r->list.rc : r->extra.rc ? r->extra.rc : r->meta.rc;
-    if (r->rc == 0)
+    return owl_call__over(c) ? NULL : &c->result;
+}
+
+/* The first error is kept: the call fails with it. @p why is for the log. */
+static int refuse(struct owl_result *r, int rc, const char *why)
+{
+    if (r->rc == 0) {
         r->rc = rc;
+        r->why = why;
+    }
     return r->rc;
+}
+
+/* What was added is there, unless there was no room. */
+static int added(struct owl_result *r)
+{
+    int rc = r->list.rc ? r->list.rc : r->extra.rc ? r->extra.rc : r->meta.rc;
+    return rc ? refuse(r, rc, "it is too large, or there is no memory") : r->rc;
 }
 
 static void begin_entry(struct owl_result *r)
@@ -103,7 +117,7 @@ static int end_entry(struct owl_result *r)
 {
     if (r->form == OWL_RESULT_PROMPT)
         owl_buf_putc(&r->list, '}');
-    return keep(r, 0);
+    return added(r);
 }
 
 static void member_str(struct owl_buf *b, const char *prefix, owl_str value)
@@ -114,12 +128,18 @@ static void member_str(struct owl_buf *b, const char *prefix, owl_str value)
     owl_json_quote(b, value);
 }
 
-/* Whether the form takes content at all. */
+/* Whether the form takes blocks, of any kind, or content at all. */
+static bool takes_blocks(const struct owl_result *r)
+{
+    return r->form == OWL_RESULT_TOOL || r->form == OWL_RESULT_PROMPT;
+}
+
 static bool takes_content(const struct owl_result *r)
 {
-    return r->form == OWL_RESULT_TOOL || r->form == OWL_RESULT_PROMPT ||
-           r->form == OWL_RESULT_RESOURCE;
+    return takes_blocks(r) || r->form == OWL_RESULT_RESOURCE;
 }
+
+static const char no_content[] = "results of this kind of handler have no such content";
 
 /* {"uri":…,"mimeType":…,"text"|"blob":…} */
 static void put_contents(struct owl_buf *b, owl_str uri, owl_str mime, const char *member,
@@ -139,10 +159,14 @@ static const char text_member[] = ",\"text\":", blob_member[] = ",\"blob\":";
 
 int owl_result_textn(owl_call *c, const char *text, size_t len)
 {
-    struct owl_result *r = &c->result;
-    if (!takes_content(r) || !text)
-        return keep(r, text ? -OWL_ESTATE : -OWL_EINVAL);
-    owl_str s = len == OWL_NTS ? owl_str_of(text) : (owl_str){text, len};
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
+    if (!text)
+        return refuse(r, -OWL_EINVAL, "a text is NULL");
+    if (!takes_content(r))
+        return refuse(r, -OWL_ESTATE, no_content);
+    owl_str s = owl_str_nts(text, len);
     begin_entry(r);
     if (r->form == OWL_RESULT_RESOURCE) {
         put_contents(&r->list, r->uri, r->mime_type, text_member, s);
@@ -161,22 +185,29 @@ int owl_result_text(owl_call *c, const char *text)
 
 int owl_result_textf(owl_call *c, const char *fmt, ...)
 {
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
     size_t n = 0;
     va_list ap;
     va_start(ap, fmt);
     char *text = owl_call_vprintf(c, fmt, ap, &n);
     va_end(ap);
-    return text ? owl_result_textn(c, text, n) : keep(&c->result, -OWL_ENOMEM);
+    return text ? owl_result_textn(c, text, n) : refuse(r, -OWL_ENOMEM, "there is no memory");
 }
 
 static int put_media(owl_call *c, const char *opening, const void *bytes, size_t len,
                      const char *mime)
 {
-    struct owl_result *r = &c->result;
-    if (r->form != OWL_RESULT_TOOL && r->form != OWL_RESULT_PROMPT)
-        return keep(r, -OWL_ESTATE);
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
+    if (!takes_blocks(r))
+        return refuse(r, -OWL_ESTATE, no_content);
     if (!mime || (!bytes && len))
-        return keep(r, -OWL_EINVAL);
+        return refuse(r, -OWL_EINVAL, "the bytes or the mime_type of an image or audio are NULL");
+    if (len == OWL_NTS)
+        return refuse(r, -OWL_EINVAL, "the bytes of an image or audio have no length");
     begin_entry(r);
     owl_buf_putz(&r->list, opening);
     owl_json_quote_base64(&r->list, bytes, len);
@@ -192,19 +223,20 @@ int owl_result_image(owl_call *c, const void *bytes, size_t len, const char *mim
 
 int owl_result_audio(owl_call *c, const void *bytes, size_t len, const char *mime)
 {
-    bool block = c->result.form == OWL_RESULT_TOOL || c->result.form == OWL_RESULT_PROMPT;
-    if (c->rev < OWL_REV_2025_03_26 && block && mime) /* the revision has no such block */
+    if (c->rev < OWL_REV_2025_03_26 && takes_blocks(&c->result) && mime) /* it has no such block */
         return owl_result_textf(c, "(%zu bytes of %s, which this client cannot take)", len, mime);
     return put_media(c, "{\"type\":\"audio\",\"data\":", bytes, len, mime);
 }
 
 int owl_result_bytes(owl_call *c, const void *bytes, size_t len, const char *mime)
 {
-    struct owl_result *r = &c->result;
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
     if (r->form != OWL_RESULT_RESOURCE)
-        return keep(r, -OWL_ESTATE);
-    if (!bytes && len)
-        return keep(r, -OWL_EINVAL);
+        return refuse(r, -OWL_ESTATE, no_content);
+    if ((!bytes && len) || len == OWL_NTS)
+        return refuse(r, -OWL_EINVAL, "bytes are NULL, or have no length");
     begin_entry(r);
     put_contents(&r->list, r->uri, mime ? owl_str_of(mime) : r->mime_type, blob_member,
                  (owl_str){bytes, len});
@@ -214,9 +246,13 @@ int owl_result_bytes(owl_call *c, const void *bytes, size_t len, const char *mim
 static int put_resource(owl_call *c, const char *uri, const char *mime, const char *member,
                         owl_str content)
 {
-    struct owl_result *r = &c->result;
-    if (!takes_content(r) || !uri || !content.p)
-        return keep(r, takes_content(r) ? -OWL_EINVAL : -OWL_ESTATE);
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
+    if (!takes_content(r))
+        return refuse(r, -OWL_ESTATE, no_content);
+    if (!uri || !content.p || content.n == OWL_NTS)
+        return refuse(r, -OWL_EINVAL, "the URI or the content of a resource is NULL");
     bool embedded = r->form != OWL_RESULT_RESOURCE;
     begin_entry(r);
     if (embedded)
@@ -240,11 +276,13 @@ int owl_result_blob(owl_call *c, const char *uri, const char *mime, const void *
 int owl_result_link(owl_call *c, const char *uri, const char *name, const char *mime,
                     const char *description)
 {
-    struct owl_result *r = &c->result;
-    if (r->form != OWL_RESULT_TOOL && r->form != OWL_RESULT_PROMPT)
-        return keep(r, -OWL_ESTATE);
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
+    if (!takes_blocks(r))
+        return refuse(r, -OWL_ESTATE, no_content);
     if (!uri || !name)
-        return keep(r, -OWL_EINVAL);
+        return refuse(r, -OWL_EINVAL, "the URI or the name of a link is NULL");
     if (c->rev < OWL_REV_2025_06_18) /* it has no such block */
         return owl_result_textf(c, "%s: %s%s%s", name, uri, description ? "\n" : "",
                                 description ? description : "");
@@ -259,27 +297,37 @@ int owl_result_link(owl_call *c, const char *uri, const char *name, const char *
 
 /* ---- JSON text of the handler's own ---- */
 
-/* Proves JSON text and its outer type ('{', '[' or 0 for any). */
-static int prove(const char *json, size_t len, char outer, owl_str *ret)
+/* Proves JSON text, and that it is an object if it has to be one. */
+static int prove(owl_call *c, const char *json, size_t len, bool object, owl_str *ret)
 {
     if (!json)
-        return -OWL_EINVAL;
-    owl_str text = owl_str_trim(len == OWL_NTS ? owl_str_of(json) : (owl_str){json, len});
-    int rc = owl_json_scan(text, MAX_JSON_DEPTH, NULL);
-    if (rc == 0 && outer && text.p[0] != outer)
-        rc = -OWL_EINVAL;
-    if (rc == 0)
-        *ret = text;
-    return rc;
+        return refuse(&c->result, -OWL_EINVAL, "JSON text is NULL");
+    owl_str text = owl_str_trim(owl_str_nts(json, len));
+    owl_error e = {0};
+    int rc = owl_json_scan(text, MAX_JSON_DEPTH, &e);
+    if (rc != 0) {
+        char *why = owl_arena_dup(c->arena, owl_str_of(e.message));
+        return refuse(&c->result, rc, why ? why : "malformed JSON");
+    }
+    if (object && text.p[0] != '{')
+        return refuse(&c->result, -OWL_EINVAL, "JSON text is no object");
+    *ret = text;
+    return 0;
 }
 
 int owl_result_block(owl_call *c, const char *json, size_t len)
 {
-    struct owl_result *r = &c->result;
+    struct owl_result *r = result_of(c);
     owl_str text;
-    int rc = takes_content(r) ? prove(json, len, '{', &text) : -OWL_ESTATE;
+    if (!r)
+        return -OWL_EDONE;
+    if (!takes_content(r))
+        return refuse(r, -OWL_ESTATE, no_content);
+    int rc = prove(c, json, len, true, &text);
     if (rc != 0)
-        return keep(r, rc);
+        return rc;
+    if (takes_blocks(r) && !owl_span_is_string(owl_span_get(text, "type")))
+        return refuse(r, -OWL_EINVAL, "a content block has no type");
     begin_entry(r);
     owl_json_compact(&r->list, text);
     return end_entry(r);
@@ -287,17 +335,20 @@ int owl_result_block(owl_call *c, const char *json, size_t len)
 
 int owl_result_structured(owl_call *c, const char *json, size_t len)
 {
-    struct owl_result *r = &c->result;
+    struct owl_result *r = result_of(c);
     owl_str text;
-    int rc = r->form == OWL_RESULT_TOOL && !r->structured.p ? prove(json, len, 0, &text)
-                                                            : -OWL_ESTATE;
+    if (!r)
+        return -OWL_EDONE;
+    if (r->form != OWL_RESULT_TOOL || r->structured.p)
+        return refuse(r, -OWL_ESTATE, "structured content is that of a tool, and given once");
+    int rc = prove(c, json, len, false, &text);
     if (rc != 0)
-        return keep(r, rc);
+        return rc;
     struct owl_buf compact;
     owl_buf_init_arena(&compact, c->arena, r->list.max);
     owl_json_compact(&compact, text);
     if (compact.rc != 0)
-        return keep(r, compact.rc);
+        return refuse(r, compact.rc, "structured content is too large, or there is no memory");
     r->structured = owl_buf_str(&compact);
     if (r->n == 0)
         OWL_IGNORE(owl_result_textn(c, compact.p, compact.n)); /* its error is kept in r */
@@ -306,7 +357,7 @@ int owl_result_structured(owl_call *c, const char *json, size_t len)
         owl_buf_putz(&r->extra, ",\"structuredContent\":");
         owl_buf_puts(&r->extra, r->structured);
     }
-    return keep(r, 0);
+    return added(r);
 }
 
 struct owl_result_key {
@@ -339,17 +390,20 @@ static int put_meta(struct owl_result *r, owl_str quoted, owl_str value)
 
 int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
 {
-    struct owl_result *r = &c->result;
+    struct owl_result *r = result_of(c);
     owl_str text;
-    int rc = key && owl_mcp_key_valid(owl_str_of(key)) ? prove(json, len, 0, &text) : -OWL_EINVAL;
+    if (!r)
+        return -OWL_EDONE;
+    if (!key || !owl_mcp_key_valid(owl_str_of(key)))
+        return refuse(r, -OWL_EINVAL, "a key of _meta is none");
+    int rc = prove(c, json, len, false, &text);
     if (rc != 0)
-        return keep(r, rc);
+        return rc;
     struct owl_buf quoted;
     owl_buf_init_arena(&quoted, c->arena, r->meta.max);
     owl_json_quote(&quoted, owl_str_of(key));
-    if (quoted.rc != 0)
-        return keep(r, quoted.rc);
-    return keep(r, put_meta(r, owl_buf_str(&quoted), text));
+    rc = quoted.rc ? quoted.rc : put_meta(r, owl_buf_str(&quoted), text);
+    return rc ? refuse(r, rc, "a member of _meta is there already, or there is no room") : r->rc;
 }
 
 /* Members of a raw result that are written by the codec. */
@@ -386,20 +440,22 @@ static size_t put_raw_member(struct owl_result *r, const struct owl_span *s)
 
 int owl_result_raw(owl_call *c, const char *json, size_t len)
 {
-    struct owl_result *r = &c->result;
+    struct owl_result *r = result_of(c);
     owl_str text;
-    int rc = prove(json, len, '{', &text);
+    if (!r)
+        return -OWL_EDONE;
+    int rc = prove(c, json, len, true, &text);
     if (rc != 0)
-        return keep(r, rc);
+        return rc;
     owl_result_replace(r);
     size_t at = 0, end = 0; /* of structuredContent; the list may move as it grows */
     struct owl_span_iter it = owl_span_iter(text);
     for (struct owl_span s; owl_span_next(&it, &s);) {
         bool meta = owl_str_is(s.key, "_meta");
         if (meta && !owl_span_is_object(s.value))
-            return keep(r, -OWL_EINVAL);
+            return refuse(r, -OWL_EINVAL, "the _meta of a raw result is no object");
         if (meta && (rc = put_raw_meta(r, s.value)) != 0)
-            return keep(r, rc);
+            return refuse(r, rc, "there is no room for _meta");
         if (meta || is_of_codec(c, s.key))
             continue;
         size_t begin = put_raw_member(r, &s);
@@ -412,30 +468,36 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
     }
     if (end > at)
         r->structured = (owl_str){r->list.p + at, end - at};
-    return keep(r, 0);
+    return added(r);
 }
 
 int owl_result_completion(owl_call *c, const char *value)
 {
-    struct owl_result *r = &c->result;
-    if (r->form != OWL_RESULT_COMPLETION || !value)
-        return keep(r, value ? -OWL_ESTATE : -OWL_EINVAL);
+    struct owl_result *r = result_of(c);
+    if (!r)
+        return -OWL_EDONE;
+    if (!value)
+        return refuse(r, -OWL_EINVAL, "a completion is NULL");
+    if (r->form != OWL_RESULT_COMPLETION)
+        return refuse(r, -OWL_ESTATE, "only completion handlers have completions");
     if (r->n++ >= MAX_COMPLETIONS)
         return r->rc;
     if (r->n > 1)
         owl_buf_putc(&r->list, ',');
     owl_json_quote(&r->list, owl_str_of(value));
-    return keep(r, 0);
+    return added(r);
 }
 
 int owl_result_role(owl_call *c, const char *role)
 {
-    struct owl_result *r = &c->result;
+    struct owl_result *r = result_of(c);
     owl_str s = owl_str_of(role);
+    if (!r)
+        return -OWL_EDONE;
     if (r->form != OWL_RESULT_PROMPT)
-        return keep(r, -OWL_ESTATE);
+        return refuse(r, -OWL_ESTATE, "only messages of prompts have roles");
     if (!owl_str_is(s, "user") && !owl_str_is(s, "assistant"))
-        return keep(r, -OWL_EINVAL);
+        return refuse(r, -OWL_EINVAL, "a role is neither user nor assistant");
     r->assistant = s.p[0] == 'a';
     return r->rc;
 }

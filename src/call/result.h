@@ -28,6 +28,7 @@ struct owl_result {
     bool closed;        /* owl_result_close() was called */
     bool assistant;     /* role of the next message */
     int rc;             /* first error */
+    const char *why;    /* … and what was wrong, for the log; or NULL */
     bool replaced;      /* form is RAW until the next reset; then it is … */
     enum owl_result_form replaced_form;
 };

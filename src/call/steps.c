@@ -30,7 +30,8 @@ static enum owl_verdict run_route(struct owl_call *c)
 
 static enum owl_verdict run_resolve(struct owl_call *c)
 {
-    return c->method->resolve ? c->method->resolve(c) : OWL_NEXT;
+    enum owl_verdict v = c->method->resolve ? c->method->resolve(c) : OWL_NEXT;
+    return v == OWL_NEXT ? owl_call__enter(c) : v;
 }
 
 static uint64_t time_left(const struct owl_call *c)
@@ -92,14 +93,22 @@ static enum owl_verdict run_inline(struct owl_call *c)
     return rc == 0 && c->result.rc == 0 && !c->failure.error ? OWL_FINISH : OWL_NEXT;
 }
 
+int owl_call__parse(struct owl_call *c, owl_str proved, const owl_json **ret)
+{
+    size_t n;
+    int rc = owl_json_parse_arena(c->arena, proved, ret, &n);
+    struct owl_pool *pool = owl_host_local(c->host, c->reactor)->values;
+    return rc ? rc : owl_pool_take(pool, c->arena, &c->values, n);
+}
+
 /* What the handler will read, parsed while the reactor still has the arena. */
 static enum owl_verdict parse_input(struct owl_call *c)
 {
     owl_str args = c->arguments.p ? c->arguments : OWL_STR("{}");
     owl_str params = c->msg.params.p ? c->msg.params : OWL_STR("{}");
-    int rc = c->args ? 0 : owl_json_parse_arena(c->arena, args, &c->args);
+    int rc = c->args ? 0 : owl_call__parse(c, args, &c->args);
     if (rc == 0 && !c->item && !c->params)
-        rc = owl_json_parse_arena(c->arena, params, &c->params);
+        rc = owl_call__parse(c, params, &c->params);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
     return owl_ask_restore(c);
@@ -131,6 +140,24 @@ static enum owl_verdict run_invoke(struct owl_call *c)
     return start_worker(c);
 }
 
+/* What a handler returned, as an error of its call. Those that are about messages are about ones that
+ * it has read itself, not about the one that called it; a method of the program's own knows better. */
+static int error_of(const struct owl_call *c, int status)
+{
+    if (status < -OWL_EBUSY || status > -OWL_EINVAL)
+        return OWL_ETOOL; /* none of ours */
+    switch (-status) {
+    case OWL_EDONE: return OWL_ETOOL;
+    case OWL_EPARSE:
+    case OWL_EREQUEST:
+    case OWL_ENOMETHOD:
+    case OWL_EVERSION:
+    case OWL_EHEADER:
+    case OWL_EINTERNAL: return c->item ? OWL_ETOOL : -status;
+    default: return -status;
+    }
+}
+
 /* Run twice: when the wait begins, and when the finisher's post has arrived. */
 static enum owl_verdict run_await(struct owl_call *c)
 {
@@ -141,20 +168,23 @@ static enum owl_verdict run_await(struct owl_call *c)
     if (c->status > 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the handler returned %d", c->status);
     if (c->status == -OWL_ECAPABILITY && c->missing_capability && !c->failure.error) {
-        OWL_IGNORE(owl_call_require(c, c->missing_capability)); /* records the failure */
+        owl_call__lacks(c, c->missing_capability);
         return OWL_FINISH;
     }
     if (c->status == -OWL_EINVAL && c->bad_question)
         return owl_call_set_failure(c, OWL_ETOOL, "%s", c->bad_question);
     if (c->status < 0) {
-        int error = c->status == -OWL_EDONE  ? OWL_ETOOL
-                    : c->status < -OWL_EBUSY ? OWL_EINTERNAL /* none of ours */
-                                             : -c->status;
+        int error = error_of(c, c->status);
         return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
     }
-    if (c->result.rc != 0)
-        return owl_call_set_failure(c, -c->result.rc, "the result could not be built: %s",
+    if (c->result.rc != 0) {
+        OWL_LOG(c->host->log, OWL_LEVEL_WARNING, "call",
+                "the result of %.*s could not be built: %s trace_id=%s", (int)c->name.n, c->name.p,
+                c->result.why, c->trace_id);
+        return owl_call_set_failure(c, error_of(c, c->result.rc),
+                                    "the result could not be built: %s",
                                     owl_err_info(c->result.rc)->text);
+    }
     return OWL_FINISH;
 }
 
@@ -188,10 +218,12 @@ static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
 
 static int write_result(struct owl_call *c, struct owl_buf *out)
 {
+    /* What a handler says may be for whom it knows, or who has answered, and be another the next
+     * time. */
     struct owl_mcp_result r = {.type = "complete",
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
-                               .per_user = c->asks != NULL, /* the user has answered */
-                               .ttl_ms = c->host->list_ttl_ms};
+                               .per_user = c->asks || (c->handler && c->principal.n > 0),
+                               .ttl_ms = c->item && c->handler ? 0 : c->host->list_ttl_ms};
     int rc = owl_result_close(&c->result, &r.members);
     if (rc != 0)
         return rc;
@@ -250,6 +282,7 @@ static enum owl_verdict run_end(struct owl_call *c)
         return OWL_SUSPEND;
     struct owl_host_local *l = owl_host_local(c->host, c->reactor);
     owl_call_forget_id(c);
+    owl_call__leave(c);
     owl_ask_drop(c);
     owl_park_drop(c);
     owl_task_drop(c);

@@ -23,7 +23,10 @@ static inline bool owl_task_over(enum owl_task_status s)
     return s >= OWL_TASK_COMPLETED;
 }
 
-enum { OWL_TASK_ID_BYTES = 48 }; /* "<reactor>-<32 hex digits>" and its NUL */
+enum {
+    OWL_TASK_ID_BYTES = 48, /* "<reactor>-<32 hex digits>" and its NUL */
+    OWL_TASK_MESSAGE = 512  /* bytes of what a task says of itself */
+};
 
 /* One version of a task. */
 struct owl_task {
@@ -36,6 +39,7 @@ struct owl_task {
     unsigned poll_ms;               /* how often a client should ask */
     uint64_t session;               /* serial of the legacy session that made it, or 0 */
     owl_str principal;              /* whose it is; empty: nobody's */
+    owl_str message;                /* how it is getting on, for people; or empty */
     owl_str payload;                /* JSON text as its status says, or absent */
 };
 /* A copy with its texts, of one reference; NULL without memory. */

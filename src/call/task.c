@@ -15,12 +15,10 @@
 
 enum { TRIES = 8, RETRY_MS = 250 };
 
-/* A call that waits for the task to be over. */
-struct waiter {
-    struct owl_list node;
-    struct owl_call *visitor; /* counted */
-    bool speak;               /* the task may speak through it */
-};
+owl_str owl_task_id(const struct owl_call *c)
+{
+    return c->task ? owl_str_of(c->task->now.id) : (owl_str){NULL, 0};
+}
 
 uint64_t owl_task_allowed(const struct owl_call *c)
 {
@@ -54,16 +52,24 @@ static void change(struct owl_task_run *t, enum owl_task_status status)
     owl_buf_reset(&t->payload);
 }
 
+/* The waiter waits no more; its call, with the reference. */
+static struct owl_call *let_go(struct owl_task_waiter *w)
+{
+    struct owl_call *visitor = w->visitor;
+    owl_list_del(&w->node);
+    w->visitor = NULL;
+    return visitor;
+}
+
 void owl_task__free(struct owl_task_run *t)
 {
     struct owl_call *c = t->call;
     c->task = NULL;
     owl_map_del(&owl_host_local(c->host, c->reactor)->tasks, owl_str_of(t->now.id));
     OWL_LIST_EACH (&t->waiters, it) {
-        struct waiter *w = OWL_CONTAINER(it, struct waiter, node);
-        owl_task__wake(w->visitor);
-        owl_call_unref(w->visitor);
-        owl_free(w);
+        struct owl_call *visitor = let_go(OWL_CONTAINER(it, struct owl_task_waiter, node));
+        owl_task__wake(visitor);
+        owl_call_unref(visitor);
     }
     owl_timer_stop(&t->retry);
     owl_buf_done(&t->payload);
@@ -155,6 +161,76 @@ static void on_saved(struct owl_task_op *op, int rc)
         go_on(t);
 }
 
+/* ---- what it says of itself ---- */
+
+/* The last message, which lives as long as the call: it may become a task later. */
+struct owl_task_said {
+    struct owl_msg msg;
+    struct owl_call *call;
+    bool posted; /* counts the call until it arrives at the reactor */
+    size_t n;
+    char text[OWL_TASK_MESSAGE];
+};
+
+/* The record has what the call has said last; whether that is new. */
+static bool take_said(struct owl_task_run *t)
+{
+    struct owl_call *c = t->call;
+    pthread_mutex_lock(&c->lock);
+    owl_str text = c->said ? (owl_str){c->said->text, c->said->n} : OWL_STR("");
+    bool is_new = !owl_str_eq(text, t->now.message);
+    if (is_new)
+        t->now.message = (owl_str){memcpy(t->message, text.p, text.n), text.n};
+    pthread_mutex_unlock(&c->lock);
+    return is_new;
+}
+
+static void on_said(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct owl_call *c = OWL_CONTAINER(m, struct owl_task_said, msg)->call;
+    struct owl_task_run *t = c->task;
+    pthread_mutex_lock(&c->lock);
+    c->said->posted = false;
+    pthread_mutex_unlock(&c->lock);
+    if (t && (t->announced || t->saving) && !owl_task_over(t->now.status) && take_said(t)) {
+        t->now.updated_ms = owl_wall_ms();
+        owl_task__save(t);
+    }
+    owl_call_unref(c);
+}
+
+/* Whether the call is a task or may still become one. Any thread: while it runs this does not
+ * change. */
+static bool may_be_task(struct owl_call *c)
+{
+    if (c->codec->era == OWL_ERA_LEGACY)
+        return c->related.p;
+    return (c->handler_flags & OWL_TASK) &&
+           owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION);
+}
+
+int owl_task_say(struct owl_call *c, const char *message)
+{
+    if (!may_be_task(c))
+        return 0;
+    owl_str text = owl_utf8_cut(owl_str_of(message), OWL_TASK_MESSAGE);
+    pthread_mutex_lock(&c->lock);
+    if (!c->said && (c->said = owl_malloc(sizeof *c->said)))
+        *c->said = (struct owl_task_said){.msg.run = on_said, .call = c};
+    struct owl_task_said *said = c->said;
+    bool post = said && !said->posted;
+    if (said) {
+        memcpy(said->text, text.p, text.n);
+        said->n = text.n;
+        said->posted = true;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (post && !owl_post(owl_call_ref(c)->reactor, &said->msg))
+        owl_call_unref(c); /* the server has gone */
+    return said ? 0 : -OWL_ENOMEM;
+}
+
 void owl_task__init(struct owl_task_run *t, struct owl_call *c)
 {
     *t = (struct owl_task_run){.call = c, .op.done = on_saved};
@@ -162,15 +238,60 @@ void owl_task__init(struct owl_task_run *t, struct owl_call *c)
     owl_buf_init(&t->payload, c->host->limits->result_bytes + 64 * 1024);
     owl_buf_init(&t->birth, c->host->limits->result_bytes + 64 * 1024);
     owl_list_init(&t->waiters);
+    OWL_IGNORE(take_said(t)); /* before it was a task */
 }
 
 /* ---- questions ---- */
 
-/* What cannot be sent is asked again through the next call that waits. */
+/* Whether there are questions, which no handler touches now, and they may be put to that client. */
+static bool may_ask(struct owl_call *c, struct owl_call *visitor)
+{
+    return owl_call__state(c) == OWL_CALL_ASKING && visitor->session && owl_ask__may(c, visitor);
+}
+
+/* What cannot be asked there, or sent, waits for the next call that waits, or for tasks/update; what
+ * only has no room, for the next answer. */
 static void ask_front(struct owl_call *c)
 {
-    if (owl_ask__send(c) != 0)
-        owl_ask__unsend(c);
+    int rc = c->front && may_ask(c, c->front) ? owl_ask__send(c) : 0;
+    if (rc != 0 && rc != -OWL_EBUSY)
+        owl_ask_drop(c);
+}
+
+/* What the call says from now on, and asks, goes through @p front (NULL: nowhere). */
+static void speak_through(struct owl_call *c, struct owl_call *front)
+{
+    owl_ask_drop(c);              /* asked again where they are heard */
+    pthread_mutex_lock(&c->lock); /* the handler may report progress at any time */
+    struct owl_call *old = c->front;
+    c->front = front ? owl_call_ref(front) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    owl_call_unref(old);
+    ask_front(c);
+}
+
+/* Whether it is the client that began the task, in the older form: that one is told and asked before
+ * all others, to whom its progress means nothing. */
+static bool is_own(const struct owl_call *c, const struct owl_call *visitor)
+{
+    return visitor->session && visitor->session == c->session;
+}
+
+/* Of the calls that wait the last of its own, otherwise the last that can be asked; or NULL. */
+static struct owl_call *best_front(struct owl_call *c)
+{
+    struct owl_list *waiters = &c->task->waiters;
+    const struct owl_task_waiter *last = OWL_CONTAINER(waiters->prev, struct owl_task_waiter, node);
+    if (!owl_list_empty(waiters) && last->speak && is_own(c, last->visitor))
+        return last->visitor;
+    if (owl_call__state(c) != OWL_CALL_ASKING)
+        return NULL;
+    OWL_LIST_EACH (waiters, it) {
+        const struct owl_task_waiter *w = OWL_CONTAINER(it, struct owl_task_waiter, node);
+        if (w->speak && may_ask(c, w->visitor))
+            return w->visitor;
+    }
+    return NULL;
 }
 
 /* The open questions become what the task shows. */
@@ -193,7 +314,10 @@ enum owl_verdict owl_task_ask(struct owl_call *c)
         return owl_call_set_failure(c, -rc, "the questions could not be kept: %s",
                                     owl_err_info(rc)->text);
     /* A legacy client is asked on the stream of a call that waits for the outcome. */
-    if (c->codec->era == OWL_ERA_LEGACY && c->front)
+    struct owl_call *front = best_front(c);
+    if (front && front != c->front)
+        speak_through(c, front);
+    else
         ask_front(c);
     return OWL_SUSPEND;
 }
@@ -204,16 +328,22 @@ void owl_task_go_on(struct owl_call *c)
     owl_task__save(c->task);
 }
 
-void owl_task__answer(struct owl_call *c, owl_str responses)
+static unsigned open_questions(const struct owl_call *c)
 {
-    if (c->codec->era != OWL_ERA_MODERN || owl_call__state(c) != OWL_CALL_ASKING)
-        return; /* nobody has asked, or the older way */
-    int rc = owl_ask__take(c, responses);
-    bool open = false;
-    for (struct owl_ask *a = c->asks; a; a = a->next)
-        open = open || owl_ask_open(a);
+    unsigned n = 0;
+    for (const struct owl_ask *a = c->asks; a; a = a->next)
+        n += owl_ask_open(a);
+    return n;
+}
+
+/* The answers could be kept, unless @p rc says otherwise: what is still open is shown. */
+static void go_on_asking(struct owl_call *c, int rc)
+{
+    unsigned open = open_questions(c);
     if (rc == 0 && open)
         rc = show_questions(c->task);
+    if (rc == 0 && open)
+        ask_front(c); /* what it was to answer, and could not be kept */
     if (rc != 0) {
         owl_call_set_failure(c, -rc, "the answers could not be kept: %s", owl_err_info(rc)->text);
         owl_call_resume(c);
@@ -222,51 +352,44 @@ void owl_task__answer(struct owl_call *c, owl_str responses)
     }
 }
 
-/* ---- calls that wait for it ---- */
-
-/* What the call says from now on, and asks, goes through @p front (NULL: nowhere). */
-static void speak_through(struct owl_call *c, struct owl_call *front)
+void owl_task__answered(struct owl_call *c)
 {
-    owl_ask_drop(c);              /* asked again where they are heard */
-    pthread_mutex_lock(&c->lock); /* the handler may report progress at any time */
-    struct owl_call *old = c->front;
-    c->front = front ? owl_call_ref(front) : NULL;
-    pthread_mutex_unlock(&c->lock);
-    owl_call_unref(old);
-    if (front && owl_call__state(c) == OWL_CALL_ASKING)
-        ask_front(c);
+    go_on_asking(c, 0);
 }
 
-void owl_task__attach(struct owl_call *c, struct owl_call *visitor, bool speak)
+void owl_task__answer(struct owl_call *c, owl_str responses)
 {
-    struct waiter *w = owl_malloc(sizeof *w);
-    if (!w) {
-        owl_task__wake(visitor);
+    if (owl_call__state(c) != OWL_CALL_ASKING)
+        return; /* nobody has asked */
+    unsigned were = open_questions(c);
+    int rc = owl_ask__take(c, responses);
+    if (rc == 0 && open_questions(c) == were)
         return;
-    }
-    w->visitor = owl_call_ref(visitor);
-    /* Only the client that began it is asked and told, and only in the older form. */
-    w->speak = speak && c->session && visitor->session == c->session;
-    owl_list_add(&c->task->waiters, &w->node);
-    if (w->speak)
+    owl_ask__withdraw(c); /* who was asked in the older form need not answer any more */
+    go_on_asking(c, rc);
+}
+
+/* ---- calls that wait for it ---- */
+
+void owl_task__attach(struct owl_call *c, struct owl_call *visitor, struct owl_task_waiter *w,
+                      bool speak)
+{
+    struct owl_list *waiters = &c->task->waiters;
+    bool own = speak && is_own(c, visitor), taken = c->front && is_own(c, c->front);
+    *w = (struct owl_task_waiter){.visitor = owl_call_ref(visitor), .speak = speak};
+    owl_list_add(own ? waiters : waiters->next, &w->node); /* behind all, or in front of them */
+    if (own || (speak && !taken && may_ask(c, visitor)))
         speak_through(c, visitor);
 }
 
-void owl_task__detach(struct owl_call *c, struct owl_call *visitor)
+void owl_task__detach(struct owl_call *c, struct owl_task_waiter *w)
 {
-    struct owl_call *other = NULL;
-    OWL_LIST_EACH (&c->task->waiters, it) {
-        struct waiter *w = OWL_CONTAINER(it, struct waiter, node);
-        if (w->visitor != visitor) {
-            other = w->speak ? w->visitor : other;
-            continue;
-        }
-        owl_list_del(&w->node);
-        owl_call_unref(w->visitor);
-        owl_free(w);
-    }
+    if (!w->visitor)
+        return;
+    struct owl_call *visitor = let_go(w);
     if (c->front == visitor)
-        speak_through(c, other);
+        speak_through(c, best_front(c));
+    owl_call_unref(visitor);
 }
 
 /* ---- the end ---- */

@@ -18,6 +18,8 @@ enum owl_verdict owl_task_step(struct owl_call *c);
 enum owl_verdict owl_task_ask(struct owl_call *c);
 /* It goes on with the answers. */
 void owl_task_go_on(struct owl_call *c);
+/* [any] How it is getting on, if it is a task or will be one. 0 or -OWL_ENOMEM. */
+OWL_NODISCARD int owl_task_say(struct owl_call *c, const char *message);
 /* Whether its response is wanted: owl_task_reply() takes none otherwise. */
 bool owl_task_due(const struct owl_call *c);
 /* Its response, a whole message, becomes the outcome of the task. OWL_SUSPEND until that is kept,
@@ -51,16 +53,28 @@ bool owl_task_visited(const struct owl_call *c);
  * Members without braces. */
 void owl_task_write(struct owl_buf *b, const struct owl_task *t, enum owl_era era, bool detailed);
 
-/* "io.modelcontextprotocol/related-task":{…}: a member of _meta; nothing if @p c is no legacy task.
- * Any thread. */
-void owl_task_write_related(struct owl_buf *b, const struct owl_call *c);
+/* "io.modelcontextprotocol/related-task":{…}: a member of _meta; nothing if @p id is absent. Any
+ * thread. */
+void owl_task_write_related(struct owl_buf *b, owl_str id);
+/* The same as the last member of params: ,"_meta":{…} */
+void owl_task_write_meta(struct owl_buf *b, owl_str id);
 
 /* ---- between the two ---- */
 
 /* [reactor of c] A call that waits for the task of @p c to be over; with @p speak the task speaks
  * through it from now on. */
-void owl_task__attach(struct owl_call *c, struct owl_call *visitor, bool speak);
-void owl_task__detach(struct owl_call *c, struct owl_call *visitor);
+struct owl_task_waiter {
+    struct owl_list node;
+    struct owl_call *visitor; /* counted; NULL: it does not wait */
+    bool speak;               /* the task may speak through it, or ask there */
+};
+void owl_task__attach(struct owl_call *c, struct owl_call *visitor, struct owl_task_waiter *w,
+                      bool speak);
+void owl_task__detach(struct owl_call *c, struct owl_task_waiter *w);
+/* Its id; absent if the call is no task. On its reactor. */
+owl_str owl_task_id(const struct owl_call *c);
+/* A question that was asked in the older form has its answer. */
+void owl_task__answered(struct owl_call *c);
 /* The answers of a modern client: JSON object. */
 void owl_task__answer(struct owl_call *c, owl_str responses);
 /* The task has changed or is over: the visitor looks again. */

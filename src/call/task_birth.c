@@ -10,7 +10,10 @@
 #include "call/task_run.h"
 #include "codec/scan.h"
 
-enum { MIN_TTL_MS = 1000 };
+enum {
+    MIN_TTL_MS = 1000,
+    LOOKS = 256 /* at the oldest calls, for one that can go */
+};
 
 /* ---- the record ---- */
 
@@ -71,12 +74,29 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     return t;
 }
 
+/* There is no room. So that nobody can lock the others out, the oldest task of the reactor that waits
+ * for its client ends; false: there is none among those that were begun first. */
+static bool make_room(struct owl_call *c)
+{
+    unsigned looks = 0;
+    OWL_LIST_EACH (&owl_host_local(c->host, c->reactor)->calls, it) {
+        struct owl_call *other = OWL_CONTAINER(it, struct owl_call, node);
+        if (other->task && other != c && owl_call__state(other) == OWL_CALL_ASKING)
+            return owl_call_end(other, OWL_ECANCELLED, true);
+        if (++looks == LOOKS)
+            break;
+    }
+    return false;
+}
+
 static int begin(struct owl_call *c, uint64_t ttl_ms)
 {
     c->task = run_new(c, ttl_ms);
     if (!c->task)
         return -OWL_ENOMEM;
     owl_task__save(c->task);
+    if (!c->task->saving && c->task->rc == -OWL_ELIMIT && make_room(c))
+        owl_task__save(c->task);
     return 0;
 }
 
@@ -221,7 +241,7 @@ static void on_wish(struct owl_reactor *r, struct owl_msg *m)
 int owl_call_become_task(owl_call *c)
 {
     if (!c->item || !(c->handler_flags & OWL_TASK_LATER))
-        return -OWL_ECAPABILITY;
+        return -OWL_ESTATE;
     if (c->codec->era == OWL_ERA_LEGACY) /* there the client decides, before the handler runs */
         return wants_task(c) ? 0 : -OWL_ECAPABILITY;
     if (!owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION))

@@ -6,19 +6,29 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "call/task.h"
+#include "codec/json.h"
+
+static owl_str put_text(char **at, owl_str s)
+{
+    if (!s.p)
+        return s;
+    owl_str copy = {memcpy(*at, s.p, s.n), s.n};
+    *at += s.n;
+    return copy;
+}
 
 struct owl_task *owl_task_new(const struct owl_task *from)
 {
-    struct owl_task *t = owl_malloc(sizeof *t + from->principal.n + from->payload.n);
+    struct owl_task *t = owl_malloc(sizeof *t + from->principal.n + from->message.n +
+                                    from->payload.n);
     if (!t)
         return NULL;
     char *text = (char *)(t + 1);
     memcpy(t, from, sizeof *t);
     atomic_init(&t->_refs, 1);
-    if (from->principal.p)
-        t->principal.p = memcpy(text, from->principal.p, from->principal.n);
-    if (from->payload.p)
-        t->payload.p = memcpy(text + from->principal.n, from->payload.p, from->payload.n);
+    t->principal = put_text(&text, from->principal);
+    t->message = put_text(&text, from->message);
+    t->payload = put_text(&text, from->payload);
     return t;
 }
 
@@ -75,6 +85,10 @@ void owl_task_write(struct owl_buf *b, const struct owl_task *t, enum owl_era er
     };
     bool modern = era == OWL_ERA_MODERN;
     owl_buf_printf(b, "\"taskId\":\"%s\",\"status\":\"%s\"", t->id, status_name(t, era));
+    if (t->message.n) {
+        owl_buf_putz(b, ",\"statusMessage\":");
+        owl_json_quote(b, t->message);
+    }
     put_time(b, ",\"createdAt\":", t->created_ms);
     put_time(b, ",\"lastUpdatedAt\":", t->updated_ms);
     owl_buf_printf(
@@ -86,11 +100,20 @@ void owl_task_write(struct owl_buf *b, const struct owl_task *t, enum owl_era er
     }
 }
 
-void owl_task_write_related(struct owl_buf *b, const struct owl_call *c)
+void owl_task_write_related(struct owl_buf *b, owl_str id)
 {
-    if (!c->related.p)
+    if (!id.p)
         return;
     owl_buf_putz(b, "\"io.modelcontextprotocol/related-task\":{\"taskId\":\"");
-    owl_buf_puts(b, c->related);
+    owl_buf_puts(b, id);
     owl_buf_putz(b, "\"}");
+}
+
+void owl_task_write_meta(struct owl_buf *b, owl_str id)
+{
+    if (!id.p)
+        return;
+    owl_buf_putz(b, ",\"_meta\":{");
+    owl_task_write_related(b, id);
+    owl_buf_putc(b, '}');
 }

@@ -9,16 +9,18 @@ struct owl_task_run {
     struct owl_call *call;
     struct owl_task now;    /* the next version */
     struct owl_buf payload; /* of it, unless that is constant */
-    struct owl_buf birth;   /* what the client is told first: a message, or a result's members */
+    char message[OWL_TASK_MESSAGE];
+    struct owl_buf birth; /* what the client is told first: a message, or a result's members */
     struct owl_task_op op;
     struct owl_timer retry;
-    unsigned failures; /* saves that failed in a row */
-    int rc;            /* of the last one */
-    bool saving;       /* op is out, or is tried again soon */
-    bool dirty;        /* … and there is a newer version */
-    bool inside;       /* op is on the stack */
-    bool announced;    /* the client knows the task */
-    struct owl_list waiters;
+    unsigned failures;       /* saves that failed in a row */
+    int rc;                  /* of the last one */
+    bool saving;             /* op is out, or is tried again soon */
+    bool dirty;              /* … and there is a newer version */
+    bool inside;             /* op is on the stack */
+    bool announced;          /* the client knows the task */
+    struct owl_list waiters; /* those of its own client behind, the last one last; the others in
+                              * front, the last one first */
 };
 
 /* Empty, of @p c; then `now` and `birth` are to be written. */

@@ -22,6 +22,7 @@ struct owl_task_visit {
     bool inside;  /* the question to the store is on the stack */
     bool visited; /* the wish was carried to the task */
     enum owl_verdict verdict;
+    struct owl_task_waiter waiter; /* the reactor's that runs the task */
 };
 
 /* ---- on the task's reactor ---- */
@@ -43,14 +44,14 @@ static void on_errand(struct owl_reactor *r, struct owl_msg *m)
                                      (owl_str){e->text, e->id_n});
     if (e->leave) {
         if (c)
-            owl_task__detach(c, e->visitor);
+            owl_task__detach(c, &e->visitor->visit->waiter);
     } else if (!c) {
         owl_task__wake(e->visitor); /* it is over: the store has the end */
     } else if (e->wish == OWL_TASK_UPDATE) {
         owl_task__answer(c, (owl_str){e->text + e->id_n, e->n});
         owl_task__wake(e->visitor);
     } else {
-        owl_task__attach(c, e->visitor, e->wish == OWL_TASK_AWAIT);
+        owl_task__attach(c, e->visitor, &e->visitor->visit->waiter, e->wish == OWL_TASK_AWAIT);
         if (e->wish == OWL_TASK_CANCEL)
             OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, true)); /* just finishing: it is over, too */
     }

@@ -10,9 +10,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Parse text that owl_json_scan() has proved, into @p a. The value lives as long as the arena.
+/* Parse text that owl_json_scan() has proved, into @p a. The value lives as long as the arena, in
+ * which it fills @p *ret_bytes (which may be NULL).
  * @errors OWL_ENOMEM, OWL_ELIMIT (arena cap), OWL_EPARSE. */
-OWL_NODISCARD int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret);
+OWL_NODISCARD int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret,
+                                       size_t *ret_bytes);
 
 /* The bytes of a string value; {NULL,0} if it is none. */
 owl_str owl_json_string(const owl_json *v);

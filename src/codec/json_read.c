@@ -46,7 +46,8 @@ static void with_arena(void *arena, void *p)
     (void)p; /* goes with the arena */
 }
 
-int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret)
+int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret,
+                         size_t *ret_bytes)
 {
     const yyjson_alc alc = {in_arena, again_in_arena, with_arena, a};
     yyjson_read_err err;
@@ -55,6 +56,9 @@ int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **r
                                        YYJSON_READ_BIGNUM_AS_RAW, &alc, &err);
     if (doc) {
         *ret = wrap(yyjson_doc_get_root(doc));
+        if (ret_bytes) /* more is reserved, but never touched */
+            *ret_bytes = yyjson_doc_get_read_size(doc) +
+                         yyjson_doc_get_val_count(doc) * sizeof(yyjson_val);
         return 0;
     }
     if (err.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION)
@@ -70,7 +74,7 @@ int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc, owl_err
         return rc;
     struct owl_arena *a = owl_arena_new(0);
     owl_json_doc *doc = a ? owl_arena_alloc(a, sizeof *doc) : NULL;
-    rc = doc ? owl_json_parse_arena(a, source, &doc->root) : -OWL_ENOMEM;
+    rc = doc ? owl_json_parse_arena(a, source, &doc->root, NULL) : -OWL_ENOMEM;
     if (rc) {
         owl_arena_free(a);
         return owl_fail(reterr, rc, NULL);

@@ -186,22 +186,24 @@ static void classify_stdio(const struct owl_mcp_input *in, struct owl_mcp_class 
 }
 
 /* Who reads another line of it than we do would be told something else. */
-static void refuse_twice(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
+static void refuse_twice(const struct owl_mcp_input *in, owl_str header, struct owl_mcp_class *ret)
 {
     bool modern = in->meta_version.p;
     refuse(ret, modern ? OWL_ERA_MODERN : OWL_ERA_LEGACY, modern ? OWL_EHEADER : OWL_EREQUEST,
            "the header %s is there more than once, with different values; send it once",
-           owl_mcp__show(in->header_twice).z);
+           owl_mcp__show(header).z);
 }
 
 static void classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)
 {
     if (in->header_twice.p)
-        refuse_twice(in, ret);
+        refuse_twice(in, in->header_twice, ret);
     else if (in->http)
         classify_http(in, ret);
     else
         classify_stdio(in, ret);
+    if (in->legacy_twice.p && ret->era == OWL_ERA_LEGACY)
+        refuse_twice(in, in->legacy_twice, ret);
 }
 
 void owl_mcp_classify(const struct owl_mcp_input *in, struct owl_mcp_class *ret)

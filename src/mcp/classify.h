@@ -18,6 +18,7 @@ struct owl_mcp_input {
     owl_str meta_version;   /* _meta protocolVersion, or absent */
     owl_str header_version; /* MCP-Protocol-Version, or absent (always on stdio) */
     owl_str header_twice;   /* a header that says two things, or absent */
+    owl_str legacy_twice;   /* likewise, one that means nothing in the modern era */
     enum owl_session_state session;
     enum owl_rev session_rev; /* if known */
     unsigned revs;            /* the revisions that this server serves */

@@ -291,7 +291,7 @@ static void write_tool_result(struct owl_buf *b, const struct owl_mcp_codec *cod
     owl_buf_puts(&parts, OWL_STR("}],\"isError\":true"));
     size_t n = parts.n;
     owl_buf_puts(&parts, OWL_STR("\"owlclaw/error\":"));
-    put_details(&parts, f, tool_code(f->error), false);
+    put_details(&parts, f, tool_code(f->error), true);
 
     if (parts.rc == 0) {
         struct owl_mcp_result r = {

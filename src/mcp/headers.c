@@ -148,6 +148,11 @@ static owl_str host_name(owl_str host)
     return (owl_str){host.p, n};
 }
 
+bool owl_mcp_host_valid(owl_str entry)
+{
+    return owl_str_is(entry, "*") || host_name(entry).p;
+}
+
 bool owl_mcp_host_allowed(owl_str host, owl_str allowed)
 {
     static const owl_str local[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]", 5}};

@@ -24,6 +24,8 @@ struct owl_mcp_mirror {
 OWL_NODISCARD int owl_mcp_headers_check(struct owl_arena *a, const struct owl_mcp_mirror *m,
                                         owl_error *reterr);
 
+/* Whether @p entry is what the list of allowed hosts below consists of. */
+bool owl_mcp_host_valid(owl_str entry);
 /* Host and Origin against the names that a server answers to: localhost, 127.0.0.1, [::1] (each
  * with any port), and @p allowed (names, or names with a port, separated by commas; "*" for any
  * well-formed one; or absent). An absent origin is fine; "null" is not. */

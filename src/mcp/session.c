@@ -2,12 +2,13 @@
  *
  * Any thread. A session is counted atomically; what `initialize` agreed never changes, flags and
  * times are atomic, subscriptions are under its own lock. The table is striped by the hash of the
- * id, each stripe has a lock, a map and two lists. Locks are never nested and nothing is freed under
- * a stripe's.
+ * id, each stripe has a lock, a map and lists. Locks are never nested and nothing is freed under a
+ * stripe's.
  *
  * Invariant: a session that is found in a stripe is counted by it, is in one of its lists, and has
  * not ended. Those that somebody holds have a list of their own: whoever looks for one that can go
- * never meets them. */
+ * never meets them. So have those that are subscribed to something: whoever looks for room for that
+ * meets no others. */
 #include "mcp/session.h"
 
 #include "base/alloc.h"
@@ -29,9 +30,18 @@ enum {
     ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
     SUBSCRIPTIONS = 1000,
     SUBSCRIPTION_BYTES = 128, /* about what one takes besides its uri */
+    TRIES = 8,                /* sessions that give way to one subscription at most */
     SAMPLE = 8,               /* stripes that are looked at for a session that can go */
     LOOKS = 4,                /* … and sessions of each */
-    UNINITIALIZED_MS = 600000
+    INITIALIZED_MS = 600000
+};
+
+/* The lists of a stripe; in each those that were used last are behind. */
+enum kind {
+    IDLE,
+    SUBSCRIBED, /* idle, and subscribed to something when it was used last */
+    HELD,
+    KINDS
 };
 
 struct owl_session {
@@ -40,16 +50,17 @@ struct owl_session {
     struct owl_sessions *table; /* counts its subscriptions, and is counted; or NULL */
     atomic_uint refs;
     atomic_uint holds;
+    atomic_size_t parts[OWL_SESSION__PARTS];
     _Atomic uint64_t used_ms, streams;
     atomic_int level;
     atomic_bool initialized, ended;
     enum owl_rev rev;
     unsigned owner;
     uint64_t serial;
-    size_t uri_bytes; /* of all uris; under lock */
+    atomic_size_t taken; /* by all uris; written under lock */
     pthread_mutex_t lock;
     size_t gets, places; /* streams of GET, and what they have of owl_places; under lock */
-    struct owl_map uris;                         /* uri → its copy; under lock */
+    struct owl_map uris; /* uri → its copy; under lock */
     owl_str client_caps, client_info, principal; /* within text */
     char id[ID_BYTES];
     char text[];
@@ -57,9 +68,8 @@ struct owl_session {
 
 struct stripe {
     _Alignas(CACHE_LINE) pthread_mutex_t lock;
-    struct owl_map map;   /* id → session */
-    struct owl_list idle; /* nobody holds them; those that were used last behind */
-    struct owl_list held;
+    struct owl_map map; /* id → session */
+    struct owl_list lists[KINDS];
 };
 
 struct owl_sessions {
@@ -69,6 +79,8 @@ struct owl_sessions {
     atomic_size_t uri_bytes; /* of what sessions are subscribed to */
     size_t max, max_uri_bytes;
     uint64_t idle_ms;
+    void (*on_end)(void *user, struct owl_session *s); /* or NULL */
+    void *on_end_user;
     void *memory; /* of which this is the aligned part */
 };
 
@@ -106,8 +118,11 @@ struct owl_session *owl_session_new(struct owl_sessions *t, const struct owl_ses
     owl_map_init(&s->uris);
     atomic_init(&s->refs, 1u);
     atomic_init(&s->holds, 0u);
+    for (size_t i = 0; i < OWL_SESSION__PARTS; i++)
+        atomic_init(&s->parts[i], 0u);
     atomic_init(&s->used_ms, owl_now_ms());
     atomic_init(&s->streams, 0u);
+    atomic_init(&s->taken, 0u);
     atomic_init(&s->level, OWL_LEVEL_INFO);
     atomic_init(&s->initialized, false);
     atomic_init(&s->ended, false);
@@ -134,20 +149,31 @@ static void table_unref(struct owl_sessions *t)
     owl_free(t->memory);
 }
 
-static void uncount_uris(struct owl_session *s, size_t n, size_t bytes)
+static void uncount_uris(struct owl_session *s, size_t bytes)
 {
+    atomic_fetch_sub(&s->taken, bytes);
     if (s->table)
-        atomic_fetch_sub(&s->table->uri_bytes, n * SUBSCRIPTION_BYTES + bytes);
+        atomic_fetch_sub(&s->table->uri_bytes, bytes);
+}
+
+/* It is subscribed to nothing any more. */
+static void forget_uris(struct owl_session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct owl_map uris = s->uris;
+    owl_map_init(&s->uris);
+    uncount_uris(s, atomic_load(&s->taken));
+    pthread_mutex_unlock(&s->lock);
+    void *uri;
+    owl_str key;
+    for (size_t i = 0; owl_map_next(&uris, &i, &key, &uri);)
+        owl_free(uri);
+    owl_map_done(&uris);
 }
 
 static void session_free(struct owl_session *s)
 {
-    uncount_uris(s, s->uris.n, s->uri_bytes);
-    void *uri;
-    owl_str key;
-    for (size_t i = 0; owl_map_next(&s->uris, &i, &key, &uri);)
-        owl_free(uri);
-    owl_map_done(&s->uris);
+    forget_uris(s);
     OWL_IGNORE(pthread_mutex_destroy(&s->lock)); /* nobody else knows it any more */
     table_unref(s->table);
     owl_free(s);
@@ -263,73 +289,17 @@ bool owl_session_held(const struct owl_session *s)
     return atomic_load(&s->holds) > 0;
 }
 
-/* ---- subscriptions --------------------------------------------------------------------------- */
-
-static bool count_uri(struct owl_session *s, owl_str uri)
+bool owl_session_enter(struct owl_session *s, enum owl_session_part part, size_t most)
 {
-    struct owl_sessions *t = s->table;
-    size_t n = SUBSCRIPTION_BYTES + uri.n;
-    if (!t || atomic_fetch_add(&t->uri_bytes, n) + n <= t->max_uri_bytes || !t->max_uri_bytes)
+    if (atomic_fetch_add(&s->parts[part], 1u) < most)
         return true;
-    uncount_uris(s, 1, uri.n);
+    owl_session_leave(s, part);
     return false;
 }
 
-static int keep_uri(struct owl_session *s, owl_str uri)
+void owl_session_leave(struct owl_session *s, enum owl_session_part part)
 {
-    char *copy = owl_strndup(uri.p, uri.n);
-    if (!copy)
-        return -OWL_ENOMEM;
-    int rc = owl_map_put(&s->uris, (owl_str){copy, uri.n}, copy, NULL);
-    if (rc != 0)
-        owl_free(copy);
-    else
-        s->uri_bytes += uri.n;
-    return rc;
-}
-
-static int add_uri(struct owl_session *s, owl_str uri)
-{
-    if (owl_map_get(&s->uris, uri))
-        return 0;
-    if (s->uris.n >= SUBSCRIPTIONS || s->uri_bytes + uri.n > OWL_SESSION_URIS_BYTES)
-        return -OWL_ELIMIT;
-    if (!count_uri(s, uri))
-        return -OWL_EBUSY;
-    int rc = keep_uri(s, uri);
-    if (rc != 0)
-        uncount_uris(s, 1, uri.n);
-    return rc;
-}
-
-int owl_session_subscribe(struct owl_session *s, owl_str uri)
-{
-    if (uri.n > OWL_SESSION_URI_BYTES)
-        return -OWL_ELIMIT;
-    pthread_mutex_lock(&s->lock);
-    int rc = add_uri(s, uri);
-    pthread_mutex_unlock(&s->lock);
-    return rc;
-}
-
-void owl_session_unsubscribe(struct owl_session *s, owl_str uri)
-{
-    pthread_mutex_lock(&s->lock);
-    void *copy = owl_map_del(&s->uris, uri);
-    if (copy) {
-        s->uri_bytes -= uri.n;
-        uncount_uris(s, 1, uri.n);
-    }
-    pthread_mutex_unlock(&s->lock);
-    owl_free(copy);
-}
-
-bool owl_session_subscribed(struct owl_session *s, owl_str uri)
-{
-    pthread_mutex_lock(&s->lock);
-    bool yes = owl_map_get(&s->uris, uri) != NULL;
-    pthread_mutex_unlock(&s->lock);
-    return yes;
+    atomic_fetch_sub(&s->parts[part], 1u);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -351,10 +321,17 @@ struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms, size_t max_u
         /* Fails only for attributes that are not asked for here. */
         OWL_ASSERT(pthread_mutex_init(&t->stripes[i].lock, NULL) == 0);
         owl_map_init(&t->stripes[i].map);
-        owl_list_init(&t->stripes[i].idle);
-        owl_list_init(&t->stripes[i].held);
+        for (size_t k = 0; k < KINDS; k++)
+            owl_list_init(&t->stripes[i].lists[k]);
     }
     return t;
+}
+
+void owl_sessions_on_end(struct owl_sessions *t, void (*fn)(void *user, struct owl_session *s),
+                         void *user)
+{
+    t->on_end = fn;
+    t->on_end_user = user;
 }
 
 static struct stripe *stripe_of(struct owl_sessions *t, owl_str id)
@@ -365,9 +342,10 @@ static struct stripe *stripe_of(struct owl_sessions *t, owl_str id)
 /* A session is used: it goes behind the others of its kind. The stripe's lock is held. */
 static void touch(struct stripe *st, struct owl_session *s)
 {
+    enum kind kind = owl_session_held(s) ? HELD : atomic_load(&s->taken) > 0 ? SUBSCRIBED : IDLE;
     atomic_store_explicit(&s->used_ms, owl_now_ms(), memory_order_relaxed);
     owl_list_del(&s->node);
-    owl_list_add(owl_session_held(s) ? &st->held : &st->idle, &s->node);
+    owl_list_add(&st->lists[kind], &s->node);
 }
 
 /* Takes a session out of its stripe, whose lock is held; the caller gets the stripe's reference. */
@@ -379,12 +357,12 @@ static void take_out(struct owl_sessions *t, struct stripe *st, struct owl_sessi
     atomic_fetch_sub(&t->count, 1u);
 }
 
-static void unref_all(struct owl_list *sessions)
+/* After it was taken out, under no lock; takes the reference. */
+static void has_ended(struct owl_sessions *t, struct owl_session *s)
 {
-    OWL_LIST_EACH (sessions, it) {
-        owl_list_del(it);
-        owl_session_aunref(OWL_CONTAINER(it, struct owl_session, node));
-    }
+    if (t->on_end)
+        t->on_end(t->on_end_user, s);
+    owl_session_aunref(s);
 }
 
 static void end_all(struct owl_sessions *t, struct stripe *st, struct owl_list *sessions)
@@ -400,8 +378,8 @@ void owl_sessions_free(struct owl_sessions *t)
 {
     for (size_t i = 0; t && i < STRIPES; i++) {
         struct stripe *st = &t->stripes[i];
-        end_all(t, st, &st->idle);
-        end_all(t, st, &st->held);
+        for (size_t k = 0; k < KINDS; k++)
+            end_all(t, st, &st->lists[k]);
         owl_map_done(&st->map);
     }
     table_unref(t);
@@ -436,28 +414,45 @@ static int open_counted(struct owl_sessions *t, const struct owl_session_init *i
     return rc;
 }
 
-/* When a session was used last; one whose client never came back after `initialize` counts as
- * longer unused than it is. */
+/* When a session was used last; one whose client came back after `initialize` counts as used later
+ * than it was. The other way round the clock of a machine that has just started has no room for it. */
 static uint64_t rank(const struct owl_session *s)
 {
     uint64_t used = atomic_load_explicit(&s->used_ms, memory_order_relaxed);
-    return atomic_load(&s->initialized) || used < UNINITIALIZED_MS ? used : used - UNINITIALIZED_MS;
+    return used + (atomic_load(&s->initialized) ? INITIALIZED_MS : 0);
 }
 
-/* The session of a stripe that gives way first, of the few that were unused for longest; or @p best
- * if that is better. */
-static struct owl_session *better(struct stripe *st, struct owl_session *best)
+/* Whether @p a gives way rather than @p b: for what it is subscribed to, or for its place. */
+static bool rather(const struct owl_session *a, const struct owl_session *b, enum kind from)
 {
-    struct owl_session *old = best;
+    return from == SUBSCRIBED ? atomic_load(&a->taken) > atomic_load(&b->taken) : rank(a) < rank(b);
+}
+
+/* The session of a list that gives way first, of the few that were unused for longest; or @p best
+ * if that is better. The stripe's lock is held. */
+static struct owl_session *better(struct owl_list *list, enum kind from,
+                                  const struct owl_session *but, struct owl_session *best)
+{
     unsigned looks = 0;
-    pthread_mutex_lock(&st->lock);
-    OWL_LIST_EACH (&st->idle, it) {
+    OWL_LIST_EACH (list, it) {
         struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
         if (looks++ == LOOKS)
             break;
-        if (!best || rank(s) < rank(best))
+        bool can = s != but && (from != SUBSCRIBED || atomic_load(&s->taken) > 0);
+        if (can && (!best || rather(s, best, from)))
             best = s;
     }
+    return best;
+}
+
+/* The same of a stripe, counted; takes over the count of @p best. */
+static struct owl_session *better_of(struct stripe *st, enum kind from,
+                                     const struct owl_session *but, struct owl_session *best)
+{
+    struct owl_session *old = best;
+    pthread_mutex_lock(&st->lock);
+    for (enum kind k = from; k < HELD; k++)
+        best = better(&st->lists[k], from, but, best);
     if (best != old)
         owl_session_aref(best);
     pthread_mutex_unlock(&st->lock);
@@ -466,19 +461,26 @@ static struct owl_session *better(struct stripe *st, struct owl_session *best)
     return best;
 }
 
-/* The table is full. So that nobody can lock the others out, one that was unused for long gives way
- * to the new one: the best of a sample. */
-static bool make_room(struct owl_sessions *t)
+/* There is no room. So that nobody can lock the others out, a session that was unused for long
+ * ends, the best of a sample: one of those @p from a kind on, but not @p but. It is returned,
+ * counted; NULL: there is none. */
+static struct owl_session *give_way(struct owl_sessions *t, enum kind from,
+                                    const struct owl_session *but)
 {
     struct owl_session *victim = NULL;
     size_t first = atomic_fetch_add(&t->sample, SAMPLE);
     for (size_t i = 0; i < STRIPES && (i < SAMPLE || !victim); i++)
-        victim = better(&t->stripes[(first + i) % STRIPES], victim);
-    if (!victim)
-        return false;
-    OWL_IGNORE(owl_sessions_end(t, owl_session_id(victim))); /* ended meanwhile: there is room */
+        victim = better_of(&t->stripes[(first + i) % STRIPES], from, but, victim);
+    if (victim)
+        OWL_IGNORE(owl_sessions_end(t, owl_session_id(victim))); /* ended meanwhile: fine */
+    return victim;
+}
+
+static bool make_room(struct owl_sessions *t)
+{
+    struct owl_session *victim = give_way(t, IDLE, NULL);
     owl_session_aunref(victim);
-    return true;
+    return victim != NULL;
 }
 
 int owl_sessions_open(struct owl_sessions *t, const struct owl_session_init *init,
@@ -506,7 +508,7 @@ struct owl_session *owl_sessions_find(struct owl_sessions *t, owl_str id)
     return s;
 }
 
-/* @p by 1 or -1. */
+/* @p by 1, -1, or 0: it is only used. */
 static void hold(struct owl_session *s, unsigned by)
 {
     struct stripe *st = s->stripe;
@@ -537,9 +539,92 @@ bool owl_sessions_end(struct owl_sessions *t, owl_str id)
     if (s)
         take_out(t, st, s);
     pthread_mutex_unlock(&st->lock);
-    owl_session_aunref(s);
+    if (s)
+        has_ended(t, s);
     return s != NULL;
 }
+
+/* ---- subscriptions --------------------------------------------------------------------------- */
+
+static bool count_uri(struct owl_session *s, size_t n)
+{
+    struct owl_sessions *t = s->table;
+    atomic_fetch_add(&s->taken, n);
+    if (!t || atomic_fetch_add(&t->uri_bytes, n) + n <= t->max_uri_bytes || !t->max_uri_bytes)
+        return true;
+    uncount_uris(s, n);
+    return false;
+}
+
+static int keep_uri(struct owl_session *s, owl_str uri)
+{
+    char *copy = owl_strndup(uri.p, uri.n);
+    if (!copy)
+        return -OWL_ENOMEM;
+    int rc = owl_map_put(&s->uris, (owl_str){copy, uri.n}, copy, NULL);
+    if (rc != 0)
+        owl_free(copy);
+    return rc;
+}
+
+static int add_uri(struct owl_session *s, owl_str uri)
+{
+    size_t bytes = atomic_load(&s->taken) - s->uris.n * SUBSCRIPTION_BYTES;
+    if (owl_map_get(&s->uris, uri))
+        return 0;
+    if (s->uris.n >= SUBSCRIPTIONS || bytes + uri.n > OWL_SESSION_URIS_BYTES)
+        return -OWL_ELIMIT;
+    if (!count_uri(s, SUBSCRIPTION_BYTES + uri.n))
+        return -OWL_EBUSY;
+    int rc = keep_uri(s, uri);
+    if (rc != 0)
+        uncount_uris(s, SUBSCRIPTION_BYTES + uri.n);
+    return rc;
+}
+
+/* Others take all there is. One of them gives way, so that nobody can lock the others out. */
+static bool make_room_for_uris(struct owl_session *s)
+{
+    struct owl_session *victim = give_way(s->table, SUBSCRIBED, s);
+    if (victim)
+        forget_uris(victim); /* whoever still uses it need not be waited for */
+    owl_session_aunref(victim);
+    return victim != NULL;
+}
+
+int owl_session_subscribe(struct owl_session *s, owl_str uri)
+{
+    int rc = uri.n > OWL_SESSION_URI_BYTES ? -OWL_ELIMIT : -OWL_EBUSY;
+    for (unsigned i = 0; rc == -OWL_EBUSY && i <= TRIES && (i == 0 || make_room_for_uris(s)); i++) {
+        pthread_mutex_lock(&s->lock);
+        rc = add_uri(s, uri);
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (rc == 0)
+        hold(s, 0); /* it may be of another kind now */
+    return rc;
+}
+
+void owl_session_unsubscribe(struct owl_session *s, owl_str uri)
+{
+    pthread_mutex_lock(&s->lock);
+    void *copy = owl_map_del(&s->uris, uri);
+    if (copy)
+        uncount_uris(s, SUBSCRIPTION_BYTES + uri.n);
+    pthread_mutex_unlock(&s->lock);
+    owl_free(copy);
+    hold(s, 0); /* it may be of another kind now */
+}
+
+bool owl_session_subscribed(struct owl_session *s, owl_str uri)
+{
+    pthread_mutex_lock(&s->lock);
+    bool yes = owl_map_get(&s->uris, uri) != NULL;
+    pthread_mutex_unlock(&s->lock);
+    return yes;
+}
+
+/* ---- expiry ---------------------------------------------------------------------------------- */
 
 static bool expired(const struct owl_sessions *t, const struct owl_session *s, uint64_t now_ms)
 {
@@ -547,14 +632,15 @@ static bool expired(const struct owl_sessions *t, const struct owl_session *s, u
     return now_ms > used && now_ms - used >= t->idle_ms;
 }
 
-/* Ends those of a stripe that were idle too long, a batch at most. How many. */
-static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, uint64_t now_ms)
+/* Ends those of a list that were idle too long, a batch at most. How many. */
+static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, enum kind kind,
+                          uint64_t now_ms)
 {
     struct owl_list ended;
     size_t count = 0;
     owl_list_init(&ended);
     pthread_mutex_lock(&st->lock);
-    OWL_LIST_EACH (&st->idle, it) {
+    OWL_LIST_EACH (&st->lists[kind], it) {
         struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
         if (count == BATCH || !expired(t, s, now_ms))
             break; /* the others were used later */
@@ -563,17 +649,20 @@ static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, uint64_t no
         count++;
     }
     pthread_mutex_unlock(&st->lock);
-    unref_all(&ended);
+    OWL_LIST_EACH (&ended, it) {
+        owl_list_del(it);
+        has_ended(t, OWL_CONTAINER(it, struct owl_session, node));
+    }
     return count;
 }
 
 size_t owl_sessions_sweep(struct owl_sessions *t, uint64_t now_ms)
 {
     size_t ended = 0;
-    for (size_t i = 0; t->idle_ms > 0 && i < STRIPES; i++) {
+    for (size_t i = 0; t->idle_ms > 0 && i < STRIPES * HELD; i++) {
         size_t n;
         do {
-            n = sweep_batch(t, &t->stripes[i], now_ms);
+            n = sweep_batch(t, &t->stripes[i / HELD], (enum kind)(i % HELD), now_ms);
             ended += n;
         } while (n == BATCH);
     }

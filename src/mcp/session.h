@@ -52,9 +52,16 @@ bool owl_session_ended(const struct owl_session *s);
 /* A number that no other session of this process ever has; not 0. */
 uint64_t owl_session_serial(const struct owl_session *s);
 
+/* One more of what it may have only so many of, until it leaves. False: there are @p most. */
+enum owl_session_part { OWL_SESSION_CALLS, OWL_SESSION_QUESTIONS, OWL_SESSION__PARTS };
+OWL_NODISCARD bool owl_session_enter(struct owl_session *s, enum owl_session_part part,
+                                     size_t most);
+void owl_session_leave(struct owl_session *s, enum owl_session_part part);
+
 /* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES, together
- * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. @errors OWL_ELIMIT, OWL_ENOMEM, OWL_EBUSY
- * (all sessions together have as many as there may be). */
+ * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. If all sessions together have as many as
+ * there may be, others that nobody holds end for it: of those unused for long the one with most.
+ * @errors OWL_ELIMIT, OWL_ENOMEM, OWL_EBUSY (the others are held). */
 OWL_NODISCARD int owl_session_subscribe(struct owl_session *s, owl_str uri);
 void owl_session_unsubscribe(struct owl_session *s, owl_str uri);
 bool owl_session_subscribed(struct owl_session *s, owl_str uri);
@@ -63,6 +70,10 @@ bool owl_session_subscribed(struct owl_session *s, owl_str uri);
  * subscriptions take @p max_uri_bytes at most (0: no limit). NULL without memory. */
 OWL_NODISCARD struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms,
                                                     size_t max_uri_bytes);
+/* What @p fn does when a session has ended in whatever way but owl_sessions_free(), on the thread that
+ * ended it; it may not use the table. Before the first session. */
+void owl_sessions_on_end(struct owl_sessions *t, void (*fn)(void *user, struct owl_session *s),
+                         void *user);
 /* Ends all; sessions that are still referenced live on outside the table. */
 void owl_sessions_free(struct owl_sessions *t);
 /* A new session in the table, with a reference for the caller. In a full table one that nobody

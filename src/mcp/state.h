@@ -23,7 +23,7 @@ struct owl_state_bind {
     owl_str principal; /* empty if unauthenticated */
     owl_str method;
     owl_str name;
-    owl_str args; /* digested (SHA-256) */
+    owl_str args; /* digested (SHA-256): one spelling for equal arguments */
 };
 
 /* Append the sealed text of @p payload, which expires @p ttl_ms from now (wall clock). @errors

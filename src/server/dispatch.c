@@ -19,6 +19,7 @@ struct entry {
     struct owl_rpc_msg msg;
     struct owl_mcp_meta meta;
     struct owl_mcp_class class;
+    const struct owl_mcp_codec *codec; /* in whose words it is refused */
     const struct owl_method *method;
     owl_error err;
     int status;      /* HTTP status of a refusal */
@@ -32,6 +33,7 @@ static void entry_init(struct entry *e, struct owl_inbound *in)
     e->msg = (struct owl_rpc_msg){.kind = OWL_RPC_REQUEST};
     e->meta = (struct owl_mcp_meta){.raw = {NULL, 0}};
     e->class.error = 0;
+    e->codec = in->session ? owl_mcp_codec_of(owl_session_rev(in->session)) : &owl_mcp_legacy;
     e->method = NULL;
     e->err.code = 0;
     e->status = 400;
@@ -52,13 +54,21 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
         owl_json_quote(&data, owl_utf8_cut(e->version, MAX_VERSION));
         owl_buf_putc(&data, '}');
     }
-    owl_rpc_error(out, e->msg.id, owl_err_info(e->err.code)->rpc_code, owl_str_of(e->err.message),
-                  data.n && data.rc == 0 ? owl_buf_str(&data) : (owl_str){NULL, 0});
+    char trace_id[OWL_TRACE_ID + 1];
+    if (!owl_trace_id_of(e->meta.traceparent, trace_id) && owl_trace_id_new(trace_id) != 0)
+        trace_id[0] = '\0';
+    struct owl_mcp_failure f = {.error = e->err.code,
+                                .message = owl_str_of(e->err.message),
+                                .data = data.n && data.rc == 0 ? owl_buf_str(&data)
+                                                               : (owl_str){NULL, 0},
+                                .trace_id = owl_str_of(trace_id)};
+    owl_mcp_write_failure(out, e->codec, e->msg.id, &f, s->host.server_info);
     owl_buf_done(&data);
     *status = out->rc == 0 ? e->status : 503;
     if (out->rc != 0)
         out->n = 0; /* rather nothing than half of something */
-    OWL_LOG(&s->log, OWL_LEVEL_INFO, "dispatch", "refused: %s", e->err.message);
+    OWL_LOG(&s->log, OWL_LEVEL_INFO, "dispatch", "refused: %s trace_id=%s", e->err.message,
+            trace_id);
     return OWL_DISPATCH_REFUSED;
 }
 
@@ -96,13 +106,18 @@ static int classify(struct entry *e)
         .meta_version = e->meta.protocol_version,
         .header_version = in->version,
         .header_twice = in->twice,
+        .legacy_twice = in->legacy_twice,
         .session = in->session_state,
         .session_rev = in->session ? owl_session_rev(in->session) : 0,
         .revs = s->revs,
     };
     owl_mcp_classify(&input, &e->class);
-    if (!e->class.error)
+    if (!e->class.error) {
+        e->codec = owl_mcp_codec_of(e->class.rev);
         return 0;
+    }
+    if (e->class.era == OWL_ERA_MODERN)
+        e->codec = &owl_mcp_modern;
     e->status = e->class.http_status;
     e->version = version_asked(e);
     return owl_fail(&e->err, e->class.error, "%s", e->class.why);
@@ -216,6 +231,7 @@ static int start_call(struct entry *e, struct owl_call **ret)
         .rev = e->class.rev,
         .session = legacy ? in->session : NULL,
         .principal = who,
+        .client = in->front->client,
         .method = e->method,
         /* A modern client cancels over HTTP by closing its stream. */
         .scope = legacy || !in->front->http ? in->scope : 0,
@@ -265,7 +281,7 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
     }
     if (in->busy) {
         e->status = 503;
-        return owl_fail(&e->err, OWL_ELIMIT,
+        return owl_fail(&e->err, OWL_EBUSY,
                         "too many requests of this client wait for answers; try again later");
     }
     if (in->in_batch && e->class.era == OWL_ERA_MODERN)
@@ -323,6 +339,7 @@ struct batch {
     struct common *common;
     size_t left;
     struct owl_buf out;
+    struct owl_pool_share held; /* by `out`, of what calls of the reactor may hold */
 };
 
 /* @p rc says whether the message could be written: the answers are complete, or none. */
@@ -344,11 +361,10 @@ static void batch_done(struct batch *b)
     if (status == 200)
         owl_buf_putc(&b->out, ']');
     if (b->out.rc != 0) {
-        owl_str why = b->out.rc == -OWL_ELIMIT
-                          ? OWL_STR("the answers to the batch are too large together")
-                          : OWL_STR("no memory for the answers to the batch; try again later");
         owl_buf_reset(&b->out);
-        owl_rpc_error(&b->out, (owl_str){NULL, 0}, -32603, why, (owl_str){NULL, 0});
+        owl_rpc_error(&b->out, (owl_str){NULL, 0}, -32603,
+                      OWL_STR("no memory for the answers to the batch; try again later"),
+                      OWL_STR("{\"retryable\":true}"));
     }
     if (b->out.rc != 0) { /* rather nothing than half of something */
         owl_buf_reset(&b->out);
@@ -366,11 +382,41 @@ static int batch_send(struct owl_sink *sink, struct owl_call *c, owl_str message
     return b->outer->sink.ops->send(&b->outer->sink, c, message);
 }
 
+/* Whether an answer may wait for the others: -OWL_ELIMIT, it is too large besides them; -OWL_EBUSY,
+ * those of all batches are. */
+static int batch_has_room(struct batch *b, const struct owl_call *c, size_t n)
+{
+    if (b->out.n && b->out.n + n > c->host->limits->result_bytes)
+        return -OWL_ELIMIT;
+    return owl_pool_take(owl_host_local(c->host, c->reactor)->values, b->common->arena, &b->held,
+                         n);
+}
+
+/* What has no room is an error of its own request. */
+static void batch_add_error(struct batch *b, struct owl_call *c, int rc)
+{
+    struct owl_mcp_failure f = {
+        .error = -rc,
+        .rpc_code = owl_err_info(OWL_EINTERNAL)->rpc_code,
+        .message = rc == -OWL_ELIMIT
+                       ? OWL_STR("the answers to the batch are too large together; send this "
+                                 "request by itself")
+                       : owl_str_of(owl_err_info(rc)->text),
+        .trace_id = owl_str_of(owl_call_trace_id(c))};
+    OWL_LOG(c->host->log, OWL_LEVEL_INFO, "dispatch", "%.*s failed: %s trace_id=%s",
+            (int)c->msg.method.n, c->msg.method.p, f.message.p, f.trace_id.p);
+    owl_buf_putc(&b->out, b->out.n ? ',' : '[');
+    owl_mcp_write_failure(&b->out, c->codec, c->msg.id, &f, c->host->server_info);
+}
+
 static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)
 {
-    (void)c;
     struct batch *b = OWL_CONTAINER(sink, struct batch, front.sink);
-    batch_add(b, message, status == 503 && !message.n ? -OWL_ENOMEM : 0);
+    int rc = message.n ? batch_has_room(b, c, message.n) : 0;
+    if (rc != 0)
+        batch_add_error(b, c, rc);
+    else
+        batch_add(b, message, status == 503 && !message.n ? -OWL_ENOMEM : 0);
     batch_done(b);
 }
 
@@ -398,10 +444,11 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
     one.front = &b->front;
     one.in_batch = true;
     one.arena = member_arena(b->common);
-    enum owl_dispatched d = OWL_DISPATCH_REFUSED;
+    enum owl_dispatched d;
     if (!one.arena) {
-        owl_rpc_error(&out, (owl_str){NULL, 0}, owl_err_info(OWL_ENOMEM)->rpc_code,
-                      owl_str_of(owl_err_info(OWL_ENOMEM)->text), (owl_str){NULL, 0});
+        owl_error err;
+        owl_fail(&err, OWL_ENOMEM, NULL);
+        d = refuse_text(&one, &err, &out, &status);
     } else {
         d = dispatch_one(&one, text, NULL, NULL, &out, &status);
     }
@@ -424,15 +471,6 @@ void owl_dispatch_leave(struct owl_front *front)
     }
 }
 
-static size_t count_members(owl_str array)
-{
-    size_t n = 0;
-    struct owl_span_iter it = owl_span_iter(array);
-    for (struct owl_span s; owl_span_next(&it, &s);)
-        n++;
-    return n;
-}
-
 static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
                                           struct owl_buf *out, int *status)
 {
@@ -452,11 +490,12 @@ static enum owl_dispatched dispatch_batch(struct owl_inbound *in, owl_str array,
                                   .server = in->front->server,
                                   .reactor = in->front->reactor,
                                   .principal = in->front->principal,
+                                  .client = in->front->client,
                                   .http = in->front->http,
                                   .can_send = in->front->can_send};
     b->outer = in->front;
-    owl_buf_init(&b->out, in->front->server->host.limits->result_bytes);
-    b->left = count_members(array) + 1; /* ours, so that it stays until all have begun */
+    owl_buf_init(&b->out, SIZE_MAX);     /* batch_respond() bounds it */
+    b->left = owl_span_count(array) + 1; /* ours, so that it stays until all have begun */
     struct owl_span_iter it = owl_span_iter(array);
     for (struct owl_span s; owl_span_next(&it, &s);)
         dispatch_member(b, in, s.value);
@@ -482,7 +521,7 @@ static int check_batch(struct entry *e, owl_str array)
         return owl_fail(
             &e->err, OWL_EREQUEST,
             "batches are not part of this protocol revision: send one message at a time");
-    size_t n = count_members(array), most = in->front->server->limits.batch;
+    size_t n = owl_span_count(array), most = in->front->server->limits.batch;
     if (n > 0 && n <= most)
         return 0;
     if (n == 0)

@@ -1,9 +1,9 @@
 /* server/exchange.c - POST: one message or batch, answered as JSON, or as an event stream as soon as
  * something comes before the answer.
  *
- * Threads: the reactor of the connection, on which the call runs too. The stream of a session that
- * may come back is written through a log (replay.h), and the connection is only its first reader;
- * every other stream is written directly. */
+ * Threads: the reactor of the connection, on which the call runs too. The stream of a session is
+ * written through a log (replay.h), and the connection is only its first reader; every other stream
+ * is written directly. */
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -14,18 +14,19 @@
 struct exchange {
     struct owl_hook hook;
     struct owl_front front;
-    struct owl_http_req *req;   /* NULL once answered, gone, or handed to the reader of the log */
-    struct owl_call *call;      /* NULL for a batch, and once it is answered */
-    struct owl_session *opened; /* made by this `initialize`: counted until the answer */
-    struct owl_replay *log;     /* of a stream that the client may come back to */
+    struct owl_http_req *req;    /* NULL once answered, gone, or handed to the reader of the log */
+    struct owl_call *call;       /* NULL for a batch, and once it is answered */
+    struct owl_session *session; /* that the request names; the calls of a batch count it */
+    struct owl_session *opened;  /* made by this `initialize`: counted until the answer */
+    struct owl_replay *log;      /* of the stream of a session */
     bool streaming;
     bool only_stream; /* the client accepts no JSON, or rather has what it can come back for */
 };
 
 /* ---- the stream ---- */
 
-/* The client cannot come back: a question that it was asked will never be answered, and nobody
- * waits for a task any more. */
+/* The client cannot come back, or has ended its session: a question that it was asked will never be
+ * answered, and nobody waits for a task any more. What runs goes on, and answers who still reads. */
 static void on_forgotten(void *user)
 {
     struct exchange *x = user;
@@ -37,19 +38,15 @@ static void on_forgotten(void *user)
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }
 
-/* From now on the stream, which has begun, is written through a log. Without one it goes on as it
- * is, and cannot be resumed. */
+/* From now on the stream, which has begun, is written through a log, where the end of the session
+ * finds it. Without memory it goes on as it is, and cannot be resumed. */
 static void open_log(struct exchange *x, struct owl_session *session)
 {
     struct owl_server *s = x->front.server;
-    struct owl_replay_init init = {.reactor = x->front.reactor,
-                                   .session = owl_session_serial(session),
-                                   .stream = owl_session_next_stream(session),
-                                   .flags = OWL_REPLAY_KEEP,
-                                   .forgotten = on_forgotten,
-                                   .user = x};
-    struct owl_replay *log;
-    if (owl_replay_new(s->replays, &init, &log) != 0)
+    struct owl_replay_init init = {
+        .reactor = x->front.reactor, .forgotten = on_forgotten, .user = x};
+    struct owl_replay *log = owl_front__log(s, session, &init);
+    if (!log)
         return;
     if (!owl_front__read(s, x->req, session, log)) {
         owl_replay_finish(log);
@@ -71,14 +68,13 @@ static owl_str session_header(const struct exchange *x, char *buf, size_t size)
     return (owl_str){buf, (size_t)n};
 }
 
-/* @p c is one of the calls that the request has made, or NULL. */
-static void begin(struct exchange *x, struct owl_call *c)
+static void begin(struct exchange *x)
 {
     char header[128];
-    struct owl_session *session = c ? c->session : NULL;
+    struct owl_session *session = x->call ? x->call->session : x->session;
     owl_http_stream_begin(x->req, session_header(x, header, sizeof header));
     x->streaming = true;
-    if (session && owl_session_rev(session) >= OWL_REV_2025_03_26)
+    if (session)
         open_log(x, session);
 }
 
@@ -87,12 +83,13 @@ static void begin(struct exchange *x, struct owl_call *c)
 static int exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str message)
 {
     struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
+    (void)c;
     if (!x->req && !x->log)
         return -OWL_ECLOSED;
     if (!x->front.can_send)
         return -OWL_ESTATE;
     if (!x->streaming)
-        begin(x, c);
+        begin(x);
     if (x->log)
         return owl_replay_append(x->log, message);
     int rc = owl_front__write_event(x->req, NULL, message);
@@ -106,7 +103,7 @@ static void exchange_release(struct owl_sink *sink, struct owl_call *c)
     if (!x->front.can_send || !c->session || owl_session_rev(c->session) < OWL_REV_2025_11_25)
         return;
     if (x->req && !x->streaming)
-        begin(x, c);
+        begin(x);
     if (x->log)
         owl_replay_release(x->log);
 }
@@ -130,8 +127,9 @@ static void exchange_respond(struct owl_sink *sink, struct owl_call *c, owl_str 
 {
     char header[128];
     struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
+    (void)c;
     if (x->req && x->only_stream && !x->streaming && message.n && status == 200)
-        begin(x, c);
+        begin(x);
     struct owl_http_req *req = x->req;
     x->req = NULL;
     x->call = NULL;
@@ -198,7 +196,7 @@ static void exchange_waiting(struct owl_hook *h)
     struct exchange *x = OWL_CONTAINER(h, struct exchange, hook);
     if (!x->req || x->streaming || !x->front.can_send)
         return;
-    begin(x, x->call);
+    begin(x);
     if (x->req)
         OWL_IGNORE(owl_http_stream_write(x->req, OWL_STR(":\n\n"))); /* as above */
 }
@@ -220,6 +218,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     struct owl_inbound in = {.text = owl_http_view(req)->body,
                              .version = h->version,
                              .twice = h->twice,
+                             .legacy_twice = h->legacy_twice,
                              .method = h->method,
                              .name = h->name};
     in.arena = owl_http_take_arena(req);
@@ -242,9 +241,13 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     in.front = &x->front;
     owl_http_set_user(req, x);
     owl_front__find_session(s, req, h->session, &in);
+    x->session = in.session;
     bool resumable = in.session && owl_session_rev(in.session) >= OWL_REV_2025_03_26;
     x->only_stream = !accept.json || (accept.stream_first && accept.stream && resumable);
     in.scope = in.session ? owl_session_serial(in.session) : 0;
+    x->front.client = owl_http_peer_number(req);
+    if (!x->front.client)
+        x->front.client = in.scope;
     struct owl_buf *out = &owl_host_local(&s->host, owl_http_reactor(req))->out;
     int status = 400;
     /* If a call took the arena, it may be over when this returns, and the exchange with it. */

@@ -24,7 +24,9 @@ struct owl_accepted {
 struct owl_heads {
     owl_str host, origin, type, session, version, method, name, last_event_id;
     struct owl_accepted accept;
-    owl_str twice; /* the name of one that is there with two values, or absent */
+    owl_str twice;        /* the name of one that is there with two values, or absent */
+    owl_str place_twice;  /* likewise of Host and Origin */
+    owl_str legacy_twice; /* likewise of those that only sessions have */
 };
 
 /* Whether a Content-Type is application/json. */
@@ -51,6 +53,11 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
 /* ---- stream.c ---- */
 
 void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
+/* A new log of the session, for the producer that @p init names; kept where clients come back and as
+ * many may be kept. NULL without memory. If the session ended before, nobody tells the producer: it
+ * looks. */
+struct owl_replay *owl_front__log(struct owl_server *s, struct owl_session *session,
+                                  struct owl_replay_init *init);
 /* The event stream that has begun on @p req reads the log from now on, and the request is its.
  * False without memory: nothing has happened. */
 bool owl_front__read(struct owl_server *s, struct owl_http_req *req, struct owl_session *session,

@@ -28,6 +28,14 @@ static owl_str *slot(struct owl_heads *h, owl_str name)
     return owl_str_ieq(name, wanted) ? at : NULL;
 }
 
+/* Where it is noted that the header of that slot has two values. */
+static owl_str *twice_of(struct owl_heads *h, const owl_str *slot)
+{
+    if (slot == &h->host || slot == &h->origin)
+        return &h->place_twice;
+    return slot == &h->session || slot == &h->last_event_id ? &h->legacy_twice : &h->twice;
+}
+
 /* How well a media range, without parameters, fits: it is the type, its group or anything; 0: not. */
 static int closeness(owl_str range, owl_str type)
 {
@@ -97,7 +105,7 @@ static void read_heads(const struct owl_http_view *v, struct owl_heads *ret)
         owl_str name = v->headers[i].name, value = v->headers[i].value;
         owl_str *at = slot(ret, name);
         if (at && at->p && !owl_str_eq(*at, value))
-            ret->twice = name;
+            *twice_of(ret, at) = name;
         else if (at)
             *at = value;
         else if (owl_str_ieq(name, OWL_STR("accept"))) {
@@ -185,6 +193,7 @@ struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_
         .http = true,
         .header_version = h->version,
         .header_twice = h->twice,
+        .legacy_twice = h->legacy_twice,
         .session = in.session_state,
         .session_rev = in.session ? owl_session_rev(in.session) : 0,
         .revs = s->revs,
@@ -206,9 +215,6 @@ static void on_delete(struct owl_server *s, struct owl_http_req *req, const stru
     if (!session)
         return;
     OWL_IGNORE(owl_sessions_end(s->sessions, owl_session_id(session))); /* ended twice is ended */
-    owl_replays_forget(s->replays, owl_session_serial(session));
-    if (owl_session_held(session))
-        owl_subs_prune(s, session);
     owl_session_aunref(session);
     owl_front__reply_status(req, 200, OWL_STR(""));
 }
@@ -299,7 +305,10 @@ static void on_request(void *user, struct owl_http_req *req)
     read_heads(v, &h);
     bool listed = owl_cors_lines(s->cors, h.origin, &lines);
     owl_http_add_headers(req, lines);
-    if (!host_allowed(s, l, h.host))
+    if (h.place_twice.p)
+        owl_front__reply_error(s, req, 400,
+                               "Host or Origin is there more than once, with different values");
+    else if (!host_allowed(s, l, h.host))
         owl_front__reply_error(s, req, 403,
                                "this Host is not served here (DNS rebinding protection)");
     else if (!listed && !owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))

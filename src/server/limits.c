@@ -1,5 +1,6 @@
 /* server/limits.c - the limits that a program gives, the defaults for the others (tbl/limits.h). */
 #include "base/err.h"
+#include "base/sized.h"
 #include "server/server.h"
 
 static const struct {
@@ -15,10 +16,9 @@ static const struct {
 int owl_limits_read(const owl_limits *given, owl_limits *ret, owl_error *reterr)
 {
     owl_limits limits = {.size = sizeof limits};
-    if (given && given->size < sizeof given->size)
-        return owl_fail(reterr, OWL_EINVAL, "limits.size is too small: use OWL_LIMITS");
-    if (given)
-        memcpy(&limits, given, given->size < sizeof limits ? given->size : sizeof limits);
+    int rc = given ? OWL_SIZED_READ(&limits, owl_limits, size, given, reterr) : 0;
+    if (rc != 0)
+        return rc;
     for (size_t i = 0; i < OWL_COUNT(rows); i++) {
         size_t *v = (size_t *)(void *)((char *)&limits + rows[i].at);
         if (*v == 0)

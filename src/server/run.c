@@ -9,10 +9,19 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/sized.h"
 #include "call/ask.h"
 #include "server/server.h"
 
 enum { GRACE_MS = 4000, AGAIN_MS = 200, LINGER_MS = 400, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
+
+/* What needs a server that was not started yet. */
+static int too_late(const struct owl_server *s, const char *what, owl_error *reterr)
+{
+    return owl_fail(reterr, OWL_ESTATE, "%s: %s", what,
+                    atomic_load(&s->failed) ? "the start of this server failed: make a new one"
+                                            : "the server has been started, and runs once");
+}
 
 /* ---- where to serve ---- */
 
@@ -39,7 +48,7 @@ static int add_address(struct owl_server *s, const char *address, struct owl_tls
     if (early)
         return 0;
     owl_free(a);
-    return owl_fail(reterr, OWL_ESTATE, "listen: the server has been started");
+    return too_late(s, "listen", reterr);
 }
 
 int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
@@ -50,13 +59,13 @@ int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
 int owl_server_listen_tls(owl_server *s, const char *address, const owl_tls_options *in,
                           owl_error *reterr)
 {
-    owl_tls_options o = {0};
+    owl_tls_options o;
     struct owl_tls *tls = NULL;
-    if (!in || in->size < offsetof(owl_tls_options, client_ca_file))
-        return owl_fail(reterr, OWL_EINVAL, "listen_tls: size is too small: use OWL_TLS_OPTIONS");
-    memcpy(&o, in, in->size < sizeof o ? in->size : sizeof o);
+    int rc = OWL_SIZED_READ(&o, owl_tls_options, key_file, in, reterr);
+    if (rc != 0)
+        return rc;
     struct owl_tls_files files = {o.cert_file, o.key_file, o.client_ca_file};
-    int rc = owl_tls_new(&files, &tls, reterr);
+    rc = owl_tls_new(&files, &tls, reterr);
     if (rc == 0)
         rc = add_address(s, address, tls, reterr);
     if (rc != 0)
@@ -80,8 +89,10 @@ int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr
 {
     if (in_fd < 0 || out_fd < 0)
         return owl_fail(reterr, OWL_EINVAL, "serve_fds: two open descriptors are needed");
-    if (atomic_load(&s->phase) != OWL_PHASE_NEW || s->stdio_in >= 0)
-        return owl_fail(reterr, OWL_ESTATE, "serve_fds: one pair, before the start");
+    if (atomic_load(&s->phase) != OWL_PHASE_NEW)
+        return too_late(s, "serve_fds", reterr);
+    if (s->stdio_in >= 0)
+        return owl_fail(reterr, OWL_ESTATE, "serve_fds: there is a pair already, and one client");
     s->stdio_in = in_fd;
     s->stdio_out = out_fd;
     return 0;
@@ -205,6 +216,8 @@ static void on_wake(uv_async_t *h)
 
 void owl_server_stop(owl_server *s)
 {
+    if (!s)
+        return;
     atomic_store(&s->stop_asked, true);
     atomic_fetch_add(&s->wakers, 1);
     if (atomic_load(&s->wake_open))
@@ -318,7 +331,7 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
     return 0;
 }
 
-/* What a failed start has made. The server can only be freed afterwards. */
+/* What a failed start has made. */
 static void undo_start(struct owl_server *s)
 {
     for (struct owl_address *a = s->addresses; a; a = a->next) {
@@ -331,6 +344,7 @@ static void undo_start(struct owl_server *s)
         owl_runtime_stop(s->host.runtime);
         owl_runtime_join(s->host.runtime);
     }
+    atomic_store(&s->failed, true);
     atomic_store(&s->phase, OWL_PHASE_STOPPED);
 }
 
@@ -344,7 +358,7 @@ static int start(struct owl_server *s, owl_error *reterr)
     pthread_mutex_lock(&s->lock);
     int rc = 0;
     if (!atomic_compare_exchange_strong(&s->phase, &fresh, OWL_PHASE_RUNNING))
-        rc = owl_fail(reterr, OWL_ESTATE, "a server is started once");
+        rc = too_late(s, "start", reterr);
     pthread_mutex_unlock(&s->lock);
     if (rc != 0)
         return rc;
@@ -411,7 +425,7 @@ int owl_server_fd(owl_server *s, owl_error *reterr)
         }
     }
     if (!s->embedded)
-        return owl_fail(reterr, OWL_ESTATE, "the server runs on threads of its own");
+        return too_late(s, "fd", reterr);
     return uv_backend_fd(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)));
 }
 

@@ -9,8 +9,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/sized.h"
 #include "codec/json.h"
 #include "codec/scan.h"
+#include "mcp/headers.h"
 
 const struct owl_method *const owl_methods[] = {
 #define OWL_METHOD_ROW(sym) &owl_method_##sym,
@@ -18,7 +20,10 @@ const struct owl_method *const owl_methods[] = {
 };
 const size_t owl_methods_count = OWL_COUNT(owl_methods);
 
-enum { TASK_POLL_MS = 500 };
+enum {
+    TASK_POLL_MS = 500,
+    SHOWN_BYTES = 60 /* of a host that is none, in a message */
+};
 
 /* ---- options ---- */
 
@@ -29,10 +34,9 @@ static unsigned or_default(unsigned v, unsigned d)
 
 static int read_options(const owl_server_options *in, owl_server_options *ret, owl_error *reterr)
 {
-    if (!in || in->size < offsetof(owl_server_options, title))
-        return owl_fail(reterr, OWL_EINVAL, "options.size is too small: use OWL_SERVER_OPTIONS");
-    memset(ret, 0, sizeof *ret);
-    memcpy(ret, in, in->size < sizeof *ret ? in->size : sizeof *ret);
+    int rc = OWL_SIZED_READ(ret, owl_server_options, version, in, reterr);
+    if (rc != 0)
+        return rc;
     if (!ret->name || !*ret->name)
         return owl_fail(reterr, OWL_EINVAL, "options.name is missing");
     if (!ret->version || !*ret->version)
@@ -50,6 +54,25 @@ static int copy_text(char **ret, const char *z, const char *what, owl_error *ret
         return owl_fail(reterr, OWL_EINVAL, "options.%s is not valid UTF-8", what);
     *ret = owl_strdup(z);
     return z && !*ret ? owl_fail(reterr, OWL_ENOMEM, NULL) : 0;
+}
+
+/* An entry that no Host can ever be like is a mistake. A list without any is none. */
+static int copy_hosts(struct owl_server *s, const char *hosts, owl_error *reterr)
+{
+    owl_str list = owl_str_trim(owl_str_of(hosts));
+    int rc = list.n ? copy_text(&s->allow_hosts, hosts, "allow_hosts", reterr) : 0;
+    if (rc != 0 || list.n == 0)
+        return rc;
+    for (owl_str entry; owl_str_split(&list, ',', &entry);) {
+        entry = owl_str_trim(entry);
+        if (!owl_mcp_host_valid(entry))
+            return owl_fail(reterr, OWL_EINVAL,
+                            "options.allow_hosts: \"%.*s\" is no host: write a name, without a "
+                            "scheme, as in mcp.example.com, mcp.example.com:8080 or [::1], or * "
+                            "for every host",
+                            entry.n > SHOWN_BYTES ? SHOWN_BYTES : (int)entry.n, entry.p);
+    }
+    return 0;
 }
 
 static int write_info(struct owl_server *s, const owl_server_options *o)
@@ -84,6 +107,13 @@ static int limit_peers(struct owl_server *s, const owl_server_options *o, owl_er
     return s->peers ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
 }
 
+/* Whoever waits for its client waits for nothing. */
+static void on_session_end(void *user, struct owl_session *session)
+{
+    struct owl_server *s = user;
+    owl_replays_forget(s->replays, owl_session_serial(session));
+}
+
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -111,6 +141,8 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms,
                                    s->limits.subscription_bytes);
+    if (s->sessions)
+        owl_sessions_on_end(s->sessions, on_session_end, s);
     s->replays = owl_replays_new(&replay);
     s->host.tasks = owl_task_memory_new(s->limits.tasks, s->limits.task_bytes);
     s->host.task_changed = owl_subs_task;
@@ -130,7 +162,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     if (rc == 0)
         rc = copy_text(&s->instructions, o->instructions, "instructions", reterr);
     if (rc == 0)
-        rc = copy_text(&s->allow_hosts, o->allow_hosts, "allow_hosts", reterr);
+        rc = copy_hosts(s, o->allow_hosts, reterr);
     if (rc == 0)
         rc = limit_peers(s, o, reterr);
     if (rc == 0)
@@ -369,12 +401,15 @@ static enum owl_verdict resolve_custom(struct owl_call *c)
 
 int owl_server_add_method(owl_server *s, const owl_method_def *in, owl_error *reterr)
 {
-    owl_method_def def = {0};
-    if (!in || in->size < offsetof(owl_method_def, data))
-        return owl_fail(reterr, OWL_EINVAL, "method.size is too small");
-    memcpy(&def, in, in->size < sizeof def ? in->size : sizeof def);
+    owl_method_def def;
+    int rc = OWL_SIZED_READ(&def, owl_method_def, handler, in, reterr);
+    if (rc != 0)
+        return rc;
     if (!def.name || !*def.name || strlen(def.name) > OWL_RPC_METHOD_BYTES || !def.handler)
         return owl_fail(reterr, OWL_EINVAL, "a method needs a name and a handler");
+    if (def.flags & ~(unsigned)(OWL_INLINE | OWL_CACHEABLE))
+        return owl_fail(reterr, OWL_EINVAL,
+                        "the method %s: flags other than OWL_INLINE and OWL_CACHEABLE", def.name);
     if (atomic_load(&s->phase) != OWL_PHASE_NEW)
         return owl_fail(reterr, OWL_ESTATE, "methods are added before the start");
     if (owl_map_get(&s->methods, owl_str_of(def.name)))
@@ -410,6 +445,10 @@ int owl_server_add_extension(owl_server *s, const char *id, const char *settings
         return owl_fail(reterr, OWL_EINVAL, "the settings of %s are no JSON object", id);
     if (atomic_load(&s->phase) != OWL_PHASE_NEW)
         return owl_fail(reterr, OWL_ESTATE, "extensions are declared before the start");
+    if (strcmp(id, OWL_TASKS_EXTENSION) == 0)
+        return owl_fail(reterr, OWL_EEXISTS,
+                        "%s is declared by the server itself, once a tool has the flag OWL_TASK",
+                        id);
     for (const struct owl_extension *other = s->extensions; other; other = other->next)
         if (strcmp(other->id, id) == 0)
             return owl_fail(reterr, OWL_EEXISTS, "the extension %s is declared already", id);

@@ -24,13 +24,15 @@ struct owl_front {
     struct owl_server *server;
     struct owl_reactor *reactor;
     owl_str principal; /* who speaks, if the connection says so; otherwise empty */
+    uint64_t client;   /* whose work it brings: see reactor/worker.h */
     /* `initialize` has made a session: the front keeps it. */
     void (*adopt)(struct owl_front *f, struct owl_session *s);
     /* The value of the header Mcp-Param-NAME, or absent, and whether it has another one, too; NULL
      * where there are no headers. */
     owl_str (*param)(struct owl_front *f, owl_str name, bool *ret_twice);
-    bool http;     /* each message has headers of its own, its session among them */
-    bool can_send; /* messages before the response reach the client */
+    unsigned listens; /* subscriptions/listen requests that are open through it */
+    bool http;        /* each message has headers of its own, its session among them */
+    bool can_send;    /* messages before the response reach the client */
 };
 
 /* One message or batch from a peer, with what the transport knows of it. */
@@ -41,6 +43,7 @@ struct owl_inbound {
     owl_str text;
     owl_str version, method, name; /* HTTP headers, or absent */
     owl_str twice;                 /* a header that says two things, or absent */
+    owl_str legacy_twice;          /* likewise, one that modern requests do not have */
     struct owl_session *session;   /* borrowed; NULL if none or unknown */
     enum owl_session_state session_state;
     uint64_t scope; /* within which ids of legacy requests (stdio: of all) name calls; 0: nowhere */
@@ -104,8 +107,6 @@ void owl_subs_changed(struct owl_server *s, unsigned changes);
 OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
 /* A task has changed: an owl_host.task_changed. */
 void owl_subs_task(struct owl_host *h, const struct owl_task *t);
-/* [any] End the streams of a session that has ended. */
-void owl_subs_prune(struct owl_server *s, const struct owl_session *session);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
 
@@ -178,6 +179,7 @@ struct owl_server {
     struct owl_host host;
     struct owl_log log;
     atomic_int phase;     /* enum owl_phase */
+    atomic_bool failed;   /* its start; it is OWL_PHASE_STOPPED then, and can only be freed */
     pthread_mutex_t lock; /* registration against start */
     char *name, *version, *title, *instructions, *allow_hosts;
     struct owl_buf info; /* serverInfo */

@@ -177,6 +177,9 @@ static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req)
     p->req = req;
     /* Sessions count from 1: the upper half is left for those who have none yet. */
     p->scope = UINT64_C(1) << 63 | atomic_fetch_add(&scopes, 1);
+    p->front.client = owl_http_peer_number(req);
+    if (!p->front.client)
+        p->front.client = p->scope;
     owl_list_init(&p->sub.node);
     owl_list_add(&l->sse_peers, &p->node);
     return p;

@@ -106,6 +106,22 @@ bool owl_front__read(struct owl_server *s, struct owl_http_req *req, struct owl_
     return true;
 }
 
+struct owl_replay *owl_front__log(struct owl_server *s, struct owl_session *session,
+                                  struct owl_replay_init *init)
+{
+    bool keep = owl_session_rev(session) >= OWL_REV_2025_03_26;
+    struct owl_replay *log;
+    init->session = owl_session_serial(session);
+    init->stream = owl_session_next_stream(session);
+    init->flags |= keep ? OWL_REPLAY_KEEP : 0;
+    int rc = owl_replay_new(s->replays, init, &log);
+    if (rc == -OWL_ELIMIT) { /* as many as can be kept are being read: this one is not kept */
+        init->flags &= ~(unsigned)OWL_REPLAY_KEEP;
+        rc = owl_replay_new(s->replays, init, &log);
+    }
+    return rc == 0 ? log : NULL;
+}
+
 /* ---- the feed: what writes the stream of a session ---- */
 
 struct feed {
@@ -141,19 +157,10 @@ static struct feed *feed_new(struct owl_server *s, struct owl_reactor *r,
     struct feed *f = owl_calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    bool keep = owl_session_rev(session) >= OWL_REV_2025_03_26;
-    struct owl_replay_init init = {.reactor = r,
-                                   .session = owl_session_serial(session),
-                                   .stream = owl_session_next_stream(session),
-                                   .flags = OWL_REPLAY_FEED | (keep ? OWL_REPLAY_KEEP : 0),
-                                   .forgotten = feed_forgotten,
-                                   .user = f};
-    int rc = owl_replay_new(s->replays, &init, &f->log);
-    if (rc == -OWL_ELIMIT) { /* as many as can be kept are being read: this one is not kept */
-        init.flags = OWL_REPLAY_FEED;
-        rc = owl_replay_new(s->replays, &init, &f->log);
-    }
-    if (rc != 0) {
+    struct owl_replay_init init = {
+        .reactor = r, .flags = OWL_REPLAY_FEED, .forgotten = feed_forgotten, .user = f};
+    f->log = owl_front__log(s, session, &init);
+    if (!f->log) {
         owl_free(f);
         return NULL;
     }
@@ -208,6 +215,8 @@ static void open_feed(struct owl_server *s, struct owl_http_req *req, struct owl
     begin(st);
     if (owl_session_rev(session) >= OWL_REV_2025_11_25)
         OWL_IGNORE(owl_replay_prime(f->log)); /* without memory the client waits for an event */
+    if (owl_session_ended(session))           /* perhaps before there was a log to forget */
+        feed_end(&f->sub);
 }
 
 static void refuse_event_id(struct owl_server *s, struct owl_http_req *req, int rc)
@@ -218,10 +227,12 @@ static void refuse_event_id(struct owl_server *s, struct owl_http_req *req, int 
         return;
     }
     /* Not 404, which would say that the session has gone. */
-    snprintf(text, sizeof text,
-             "Last-Event-ID is unknown in this session, or its stream was forgotten (after %u ms): "
-             "send the request again, or GET without Last-Event-ID",
-             owl_replays_limits(s->replays)->replay_ms);
+    snprintf(
+        text, sizeof text,
+        "Last-Event-ID is unknown in this session, or what followed it was forgotten (after %u "
+        "ms, or because it was too much): send the request again, or GET without "
+        "Last-Event-ID",
+        owl_replays_limits(s->replays)->replay_ms);
     owl_front__reply_error(s, req, 400, text);
 }
 

@@ -1,6 +1,6 @@
 /* server/subs.c - who hears of changes: legacy streams and modern listens.
  *
- * Threads: a subscriber lives on one reactor; a session that ended is posted to every reactor. */
+ * Threads: a subscriber lives on one reactor. */
 #include "server/subs.h"
 #include "base/alloc.h"
 
@@ -80,48 +80,5 @@ void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
     while (!owl_list_empty(subs)) { /* one may take others with it */
         struct owl_sub *sub = OWL_CONTAINER(subs->next, struct owl_sub, node);
         sub->end(sub);
-    }
-}
-
-/* ---- sessions that end ---- */
-
-struct ended {
-    struct owl_msg msg;
-    struct owl_server *server;
-    uint64_t serial;
-};
-
-static struct owl_sub *sub_of(struct owl_server_local *l, uint64_t serial)
-{
-    OWL_LIST_EACH (owl_subs__ears(l, serial), it) {
-        struct owl_sub *sub = OWL_CONTAINER(it, struct owl_ear, node)->sub;
-        if (sub->session && owl_session_serial(sub->session) == serial)
-            return sub;
-    }
-    return NULL;
-}
-
-static void on_ended(struct owl_reactor *r, struct owl_msg *m)
-{
-    struct ended *e = OWL_CONTAINER(m, struct ended, msg);
-    struct owl_server_local *l = owl_server_local(e->server, r);
-    for (struct owl_sub *sub; (sub = sub_of(l, e->serial));) /* one may take others with it */
-        sub->end(sub);
-    owl_free(e);
-}
-
-void owl_subs_prune(struct owl_server *s, const struct owl_session *session)
-{
-    for (unsigned i = 0; i < owl_runtime_count(s->host.runtime); i++) {
-        struct ended *e = owl_malloc(sizeof *e);
-        if (!e) {
-            OWL_LOG(&s->log, OWL_LEVEL_ERROR, "subs",
-                    "out of memory: a stream stays open too long");
-            return;
-        }
-        *e = (struct ended){
-            .msg.run = on_ended, .server = s, .serial = owl_session_serial(session)};
-        if (!owl_post(owl_runtime_at(s->host.runtime, i), &e->msg))
-            owl_free(e); /* that reactor has stopped: nobody listens there */
     }
 }

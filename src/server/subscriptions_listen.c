@@ -8,6 +8,7 @@
 #include "server/server.h"
 
 enum {
+    MAX_LISTENS = 16,      /* of one stream or pipe: no connection of its own bounds them */
     MAX_STRINGS = 1000,    /* of one kind in a filter */
     MAX_BYTES = 256 * 1024 /* that a message may keep for as long as it is listened to */
 };
@@ -34,10 +35,35 @@ static void put_id(struct owl_buf *b, struct owl_call *c)
     owl_buf_puts(b, c->msg.id);
 }
 
+static struct owl_front *front_of(const struct owl_call *c)
+{
+    return OWL_CONTAINER(c->sink, struct owl_front, sink);
+}
+
+/* Before the call is answered: its front may go with it. */
 static void forget(struct owl_sub *sub)
 {
     owl_subs_remove(sub);
+    front_of(sub->call)->listens--;
     atomic_fetch_sub(&sub->server->listens, 1);
+}
+
+/* Counts one more of the front, and of all. False: the failure is recorded. */
+static bool enter(struct owl_call *c)
+{
+    struct owl_server *s = owl_server_of(c);
+    size_t most = MAX_LISTENS;
+    if (front_of(c)->listens < most) {
+        most = s->limits.listens;
+        if (atomic_fetch_add(&s->listens, 1) < most) {
+            front_of(c)->listens++;
+            return true;
+        }
+        atomic_fetch_sub(&s->listens, 1);
+    }
+    owl_call_set_failure(c, OWL_EBUSY,
+                         "%zu listens are open, the most there may be; try again later", most);
+    return false;
 }
 
 /* Where streams of answers do not end one by one, the result is followed by what the specification
@@ -46,7 +72,7 @@ static void sub_end(struct owl_sub *sub)
 {
     struct owl_call *c = sub->call;
     struct owl_sink *sink = c->sink; /* that of HTTP goes with the call, others stay */
-    bool http = sink && OWL_CONTAINER(sink, struct owl_front, sink)->http;
+    bool http = front_of(c)->http;
     struct owl_buf b;
     forget(sub);
     owl_buf_init(&b, 4096);
@@ -57,7 +83,7 @@ static void sub_end(struct owl_sub *sub)
     owl_rpc_end(&b);
     put_id(&c->result.meta, c);
     bool ended = owl_call_complete(c); /* otherwise it was being cancelled */
-    if (ended && sink && !http && b.rc == 0)
+    if (ended && !http && b.rc == 0)
         OWL_IGNORE(sink->ops->send(sink, NULL, owl_buf_str(&b))); /* nobody listens: fine */
     owl_buf_done(&b);
 }
@@ -185,7 +211,7 @@ static enum owl_verdict run(struct owl_call *c)
     if (!owl_span_is_object(filter))
         return owl_call_set_failure(c, OWL_EPARAMS,
                                     "subscriptions/listen needs params.notifications");
-    if (!OWL_CONTAINER(c->sink, struct owl_front, sink)->can_send)
+    if (!front_of(c)->can_send)
         return owl_call_set_failure(c, OWL_EREQUEST,
                                     "subscriptions/listen answers with a stream: Accept must allow "
                                     "text/event-stream");
@@ -198,18 +224,13 @@ static enum owl_verdict run(struct owl_call *c)
     if (rc != 0)
         return owl_call_refuse_id(c, rc);
     OWL_IGNORE(owl_call_on_cancel(c, on_cancel, sub)); /* the first: it fails for a second only */
-    struct owl_server *s = owl_server_of(c);
-    if (atomic_fetch_add(&s->listens, 1) >= s->limits.listens) {
-        atomic_fetch_sub(&s->listens, 1);
-        return owl_call_set_failure(c, OWL_EBUSY,
-                                    "%zu listens are open, the most there may be; try again later",
-                                    s->limits.listens);
-    }
+    if (!enter(c))
+        return OWL_FINISH;
     sub->call = c;
     sub->send = sub_send;
     sub->end = sub_end;
     owl_call_wait(c, 0);
-    owl_subs_add(s, c->reactor, sub);
+    owl_subs_add(owl_server_of(c), c->reactor, sub);
     rc = acknowledge(c, sub);
     if (rc == 0)
         return OWL_SUSPEND;

@@ -566,6 +566,11 @@ owl_str owl_http_peer(const struct owl_http_req *req)
     return tls ? owl_tls_peer(tls) : OWL_STR("");
 }
 
+uint64_t owl_http_peer_number(const struct owl_http_req *req)
+{
+    return owl_peer_number(req->conn->peer);
+}
+
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req)
 {
     return req->conn->shard->reactor;

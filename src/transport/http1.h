@@ -97,6 +97,8 @@ OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
 /* Whom the client certificate of the connection names (see tls.h); empty without one. As long as
  * the request. */
 owl_str owl_http_peer(const struct owl_http_req *req);
+/* owl_peer_number() of the connection. */
+uint64_t owl_http_peer_number(const struct owl_http_req *req);
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req);
 /* A word for the ops' own state. */
 void owl_http_set_user(struct owl_http_req *req, void *state);

@@ -60,6 +60,36 @@ def a_session_is_asked_on_the_stream_of_the_call():
 
 
 @test()
+def a_2025_06_18_client_chooses_from_enums():
+    """Titled choices and lists of them came later: they are one enum each, with enumNames."""
+    values, titles = ["value1", "value2"], ["First Option", "Second Option"]
+    plain = {"type": "string", "enum": ["option1", "option2", "option3"]}
+    old = session(version="2025-06-18", caps=FORM)
+    with Asked(old, "test_elicitation_sep1330_enums") as a:
+        q = a.question("elicitation/create")
+        equal(q["params"], {"message": "Please choose.", "requestedSchema": {
+            "type": "object", "required": [], "properties": {
+                "untitledSingle": plain,
+                "titledSingle": {"type": "string", "enum": values, "enumNames": titles},
+                "legacyEnum": {"type": "string", "enum": ["opt1", "opt2"],
+                               "enumNames": ["Option One", "Option Two"]},
+                "untitledMulti": plain,
+                "titledMulti": {"type": "string", "enum": values,
+                                "enumNames": ["First Choice", "Second Choice"]}}}})
+        a.answer(q, {"action": "accept", "content": {
+            "untitledSingle": "option1", "titledSingle": "value2", "untitledMulti": "option3",
+            "titledMulti": "value1"}})
+        text = a.result()["content"][0]["text"]
+        contains(text, '"titledSingle":"value2"')
+        contains(text, '"untitledMulti":["option3"]')
+        contains(text, '"titledMulti":["value1"]')
+    with Asked(session(version=LEGACY, caps=FORM), "test_elicitation_sep1330_enums") as a:
+        properties = a.question("elicitation/create")["params"]["requestedSchema"]["properties"]
+        check("oneOf" in properties["titledSingle"], "a newer client gets what was asked")
+        equal(properties["titledMulti"]["type"], "array")
+
+
+@test()
 def a_session_is_asked_several_things():
     s = session(caps=EVERYTHING)
     answers = {"elicitation/create": ACCEPT, "roots/list": {"roots": []},

@@ -395,7 +395,7 @@ def what_names_no_resource_is_refused_and_bytes_travel_in_base64():
     for uri in ("file:///etc/passwd", "file:///../../etc/passwd", "../etc/passwd", "/etc/passwd",
                 "skill://first-steps/../../../etc/passwd", "skill://first-steps/%2e%2e/SKILL.md",
                 "test://template/../static-text/data", "test://static-text\0", "test://\u00fc",
-                "test://template/a/../../b/data"):
+                "test://template/a/../../b/data", "test://template/\0/data"):
         name = "=?base64?" + base64.b64encode(uri.encode()).decode() + "?="
         reply = modern("resources/read", {"uri": uri}, headers={"Mcp-Name": name})
         equal(reply.error["code"], -32602, show(uri))

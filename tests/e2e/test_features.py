@@ -253,7 +253,9 @@ def resources_are_read(client):
 
 
 MISSING = ("test://nothing", "test://template//data", "test://template/1/2/data", "nonsense", "",
-           "file:///etc/passwd", "test://static-text/", "TEST://static-text")
+           "file:///etc/passwd", "test://static-text/", "TEST://static-text",
+           "test://template/%zz/data", "test://template/%/data", "test://template/%00/data",
+           "test://template/%ff/data")
 
 
 @test("OR-7.2 OR-7.3 mcp:S21 mcp:S24")
@@ -360,8 +362,9 @@ def lists_are_cut_into_pages():
         for method, key in (("tools/list", "tools"), ("resources/list", "resources"),
                             ("prompts/list", "prompts"),
                             ("resources/templates/list", "resourceTemplates")):
-            whole = modern(method).result[key]
-            for request in (legacy.request, lambda m, p=None: modern(m, p, port=s.port)):
+            for ask, request in ((session().request, legacy.request),
+                                 (modern, lambda m, p=None: modern(m, p, port=s.port))):
+                whole = ask(method).result[key]
                 items, cursor, pages = [], None, 0
                 while pages == 0 or cursor is not None:
                     r = request(method, {} if cursor is None else {"cursor": cursor}).result

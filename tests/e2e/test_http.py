@@ -81,6 +81,24 @@ def only_origins_of_this_machine_are_answered():
     equal(s.request("ping").result, {}, "the session is still there")
 
 
+@test("mcp:T3")
+def an_origin_that_says_two_things_is_refused():
+    ours, other = "http://localhost", "http://evil.example.com"
+    with Sse() as s:
+        for first, second in ((ours, other), (other, ours)):
+            headers = {"Origin": first, "origin": second, "Content-Type": "application/json",
+                       "Accept": "application/json, text/event-stream"}
+            for method, path, body in (("GET", "/mcp/sse", None), ("GET", "/mcp", None),
+                                       ("POST", s.endpoint, b"{}"), ("POST", "/mcp", b"{}"),
+                                       ("DELETE", "/mcp", None), ("OPTIONS", "/mcp", None)):
+                with Connection() as c:
+                    reply = c.request(method, path, headers, body)
+                equal(reply.status, 400, f"{method} {path}")
+                contains(reply.json()["error"]["message"], "Origin")
+        s.quiet()
+    equal(post({"Origin": ours, "origin": ours}).status, 200, "the same twice")
+
+
 @test("OR-1.9 OD-3.2.1.1 mcp:B1")
 def malformed_json_is_a_parse_error():
     for body in (b"", b"{", b"nonsense", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\x00",

@@ -133,7 +133,9 @@ def headers_are_read_as_http_reads_them():
             ("upper case", {"Mcp-Method": None, "MCP-METHOD": "tools/call"}),
             ("base64", {"Mcp-Name": "=?base64?dGVzdF9zaW1wbGVfdGV4dA==?="}),
             ("the same twice", {"mcp-name": "test_simple_text"}),
-            ("stray session", {"Mcp-Session-Id": "0-1", "Last-Event-ID": "7"})):
+            ("stray session", {"Mcp-Session-Id": "0-1", "Last-Event-ID": "7"}),
+            ("two of them", {"Mcp-Session-Id": "0-1", "mcp-session-id": session().id}),
+            ("two events", {"Last-Event-ID": "1-1", "last-event-id": "1-2"})):
         reply = modern("tools/call", name, headers=headers)
         equal(reply.status, 200, what)
         contains(reply.text, "simple text", what)
@@ -283,7 +285,8 @@ def only_the_revisions_that_were_chosen_are_served():
                 "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize_params()}))
             reply = read_reply(c, 1)
             equal((reply.status, reply.error["code"]), (400, -32022), "initialize was served")
-            equal(reply.error["data"], {"supported": [MODERN], "requested": LEGACY})
+            data = reply.error["data"]
+            equal((data["supported"], data["requested"]), ([MODERN], LEGACY))
     with Server("--revisions", LEGACY) as s:
         equal(Session(port=s.port).version, LEGACY)
         reply = modern("server/discover", port=s.port)

@@ -304,6 +304,22 @@ def nothing_of_an_ended_session_comes_back():
     equal(get_refused(s, first.id).status, 404)
 
 
+@test("mcp:L7")
+def who_would_miss_something_is_refused():
+    with Server("--limit", "replay_events=2") as process:
+        s = Session(port=process.port)
+        with post(s, PROGRESS) as stream:
+            events = stream.rest()
+        for i, event in enumerate(events[:-1]):
+            if i < len(events) - 3:
+                reply = get_refused(s, event.id)
+                equal(reply.status, 400, f"after {event.id}")
+                contains(reply.json()["error"]["message"], "what followed it was forgotten")
+                continue
+            with get(s, event.id) as stream:
+                equal(stream.rest(), events[i + 1:])
+
+
 @test(timeout=60)
 def many_clients_come_back_again_and_again():
     def one(failures):

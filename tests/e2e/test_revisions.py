@@ -117,6 +117,20 @@ def each_revision_is_negotiated_and_served():
             contains(text[0]["text"], "static text")
 
 
+@test()
+def tools_are_listed_as_each_revision_knows_them():
+    # (revision, has outputSchema, has execution)
+    for version, schema, execution in (("1.0", False, False), ("2024-11-05", False, False),
+                                       ("2025-03-26", False, False), ("2025-06-18", True, False),
+                                       (LEGACY, True, True), (MODERN, True, False)):
+        request = modern if version == MODERN else Session(version=version).request
+        tools = {t["name"]: t for t in request("tools/list").result["tools"]}
+        structured = tools["test_structured_content"].get("outputSchema", {})
+        equal(structured.get("required"), ["temperature", "conditions"] if schema else None, version)
+        equal([t for t in tools.values() if "outputSchema" in t and not schema], [], version)
+        equal(any("execution" in t for t in tools.values()), execution, version)
+
+
 @test("OR-1.1")
 def version_1_0_is_answered_1_0():
     s = Session(version="1.0")
@@ -138,6 +152,33 @@ def old_revisions_tell_failures_by_codes():
             equal(tool(s, "no_such_tool").error["code"], -32001)
             equal(s.request("resources/read", {"uri": "test://none"}).error["code"], -32002)
             equal(s.request("no/method").error["code"], -32601)
+
+
+def refusals(s):
+    """The errors of messages that never become calls."""
+    for message in ({"id": 1, "method": "tools/list", "params": []},
+                    {"id": 1, "method": "tools/list", "params": {"_meta": 5}},
+                    {"id": 1, "method": "tools/list", "params": None},
+                    {"id": 1.5, "method": "tools/list"}):
+        with Connection(s.port) as c:
+            c.send(encode("POST", "/mcp", s.headers(), dict(message, jsonrpc="2.0"), s.port))
+            yield json.loads(c.response().body)["error"]
+
+
+@test("OR-9.4 OR-9.7")
+def what_is_refused_before_it_is_a_call_has_the_same_data():
+    for version in ("1.0", *OLD):
+        for error in refusals(Session(version=version)):
+            data = error["data"]
+            equal(sorted(data), ["details", "retryable", "trace_id"])
+            equal((data["details"], data["retryable"]), (error["message"], False))
+            check(re.fullmatch("[0-9a-f]{32}", data["trace_id"]), show(error))
+    for error in refusals(Session(version=LEGACY)):
+        equal(list(error["data"]), ["trace_id"])
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    error = modern("tools/list", {"cursor": 1}, headers={"Mcp-Method": "other"},
+                   meta={"traceparent": f"00-{trace}-b7ad6b7169203331-01"}).error
+    equal((error["code"], error["data"]), (-32020, {"trace_id": trace}))
 
 
 @test()
@@ -171,6 +212,35 @@ def batches_are_answered_where_the_revision_has_them():
             p.initialize(version)
             p.send([{"jsonrpc": "2.0", "id": 8, "method": "ping"}])
             equal(p.read(), [{"jsonrpc": "2.0", "id": 8, "result": {}}])
+
+
+def check_large_batch(answers):
+    """Of three answers two fit, whichever come first; the third is an error of its own."""
+    equal(sorted(answers), ["p", "x", "y", "z"])
+    equal(answers["p"]["result"], {})
+    failed = [m["error"] for m in answers.values() if "error" in m]
+    equal([e["code"] for e in failed], [-32603])
+    contains(failed[0]["message"], "too large together")
+    equal((failed[0]["data"]["retryable"], len(failed[0]["data"]["trace_id"])), (False, 32))
+
+
+@test("OR-13.4 mcp:L3")
+def every_request_of_a_batch_is_answered_even_if_the_answers_are_too_large_together():
+    limit = ("--limit", "result_bytes=200000")
+    large = {"name": "test_large_content", "arguments": {"bytes": 80000}}
+    batch = [{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": large} for n in "xyz"]
+    batch.insert(1, {"jsonrpc": "2.0", "id": "p", "method": "ping"})
+    with Server(*limit) as process:
+        status, answers = post_batch(Session(port=process.port, version="2025-03-26"), *batch)
+        equal(status, 200)
+        check_large_batch(answers)
+        with Sse(port=process.port, version="2024-11-05") as s:
+            s.send(batch)
+            check_large_batch({m["id"]: m for m in s.read()})
+    with Stdio(*limit) as s:
+        s.initialize("2025-03-26")
+        s.send(batch)
+        check_large_batch({m["id"]: m for m in s.read()})
 
 
 @test()

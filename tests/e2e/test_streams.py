@@ -307,6 +307,33 @@ def a_stopping_server_ends_its_streams_and_finishes_its_calls():
             check(time.monotonic() - started < seconds(4), "the server took its time")
 
 
+@test()
+def a_stopping_server_tells_new_requests_to_come_again():
+    ms = int(seconds(0.7) * 1000)
+    with Server() as s, contextlib.ExitStack() as stack:
+        old = Session(port=s.port, version="2025-03-26")
+        late = [modern_request("ping"), (old.headers(), old.message("ping"))]
+        running = stack.enter_context(old.begin("tools/call", {"name": "test_sleep",
+                                                               "arguments": {"ms": ms}}))
+        eventually(lambda: counters(s.port)["sleeping"] == 1, "the call runs")
+        half = []
+        for headers, message in late:
+            c = stack.enter_context(Connection(s.port))
+            text = encode("POST", "/mcp", headers, message, s.port)
+            c.send(text[:-5])
+            half.append((c, text[-5:]))
+        time.sleep(seconds(0.1))
+        s.process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)  # they have 400 ms
+        for c, rest in half:
+            c.send(rest)
+            reply = c.response()
+            equal(reply.status, 503)
+            equal(reply.json()["error"]["data"]["retryable"], True)
+        equal(read_reply(running, None).text, f"slept {ms} ms")
+        s.process.wait(seconds(5))
+
+
 @test(timeout=40)
 def a_stopping_server_cancels_what_does_not_end():
     with Server() as s:

@@ -185,7 +185,7 @@ def a_certificate_is_exchanged_without_a_restart():
             equal(subject_serial(c), serial, "the last good certificate stays")
 
 
-@test("OR-3.10 mcp:S12 mcp:K8 mcp:L4")
+@test("OR-3.10 mcp:S12 mcp:S27 mcp:K8 mcp:L4")
 def what_belongs_to_one_client_is_unknown_to_another():
     """Sessions, streams, tasks and states of questions are those of the certificate."""
     caps = {"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}}
@@ -211,6 +211,9 @@ def what_belongs_to_one_client_is_unknown_to_another():
             "user_name": {"action": "accept", "content": {"name": "Ann"}}})
         equal(on(other, "tools/call", retry).error["code"], -32602)
         contains(on(mine, "tools/call", retry).text, "Ann")
+
+        for uri, scope in ("test://template/1/data", "private"), ("test://static-text", "public"):
+            equal(on(mine, "resources/read", {"uri": uri}).result["cacheScope"], scope, uri)
 
         def post(connection, path, message, **headers):
             connection.send(encode("POST", path, dict(JSON_HEADERS, **headers), message, s.port))

@@ -275,7 +275,7 @@ static int build(owl_call *c, enum builder b)
     case RESOURCE: return owl_result_resource(c, "u:1", NULL, "t");
     case BLOB: return owl_result_blob(c, "u:1", NULL, "a", 1);
     case LINK: return owl_result_link(c, "u:1", "n", NULL, NULL);
-    case BLOCK: return owl_result_block(c, "{}", OWL_NTS);
+    case BLOCK: return owl_result_block(c, "{\"type\":\"x\"}", OWL_NTS);
     case STRUCTURED: return owl_result_structured(c, "{}", OWL_NTS);
     case COMPLETION: return owl_result_completion(c, "v");
     case ROLE: return owl_result_role(c, "user");
@@ -348,6 +348,10 @@ TEST(json_text_is_proved, "")
 {
     REFUSED(OWL_RESULT_TOOL, -OWL_EPARSE, owl_result_block(&c, "{", OWL_NTS));
     REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_block(&c, "[]", OWL_NTS));
+    REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_block(&c, "{}", OWL_NTS));
+    REFUSED(OWL_RESULT_PROMPT, -OWL_EINVAL, owl_result_block(&c, "{\"type\":5}", OWL_NTS));
+    REFUSED(OWL_RESULT_TOOL, -OWL_EINVAL, owl_result_image(&c, "a", OWL_NTS, "i/p"));
+    REFUSED(OWL_RESULT_RESOURCE, -OWL_EINVAL, owl_result_bytes(&c, "a", OWL_NTS, "a/b"));
     REFUSED(OWL_RESULT_TOOL, -OWL_EPARSE, owl_result_structured(&c, "", OWL_NTS));
     REFUSED(OWL_RESULT_TOOL, -OWL_EPARSE, owl_result_structured(&c, "{\"a\":1,\"a\":2}", OWL_NTS));
     REFUSED(OWL_RESULT_TOOL, -OWL_EPARSE, owl_result_meta(&c, "k", "nope", OWL_NTS));

@@ -138,7 +138,7 @@ TEST(parse_survives_every_lack_of_memory, "")
     assert_in_range(n, 3, 20);
     struct owl_arena *a = owl_arena_new(1000);
     const owl_json *v = NULL;
-    assert_int_equal(owl_json_parse_arena(a, owl_str_of(text), &v), -OWL_ELIMIT);
+    assert_int_equal(owl_json_parse_arena(a, owl_str_of(text), &v, NULL), -OWL_ELIMIT);
     assert_null(v);
     owl_arena_free(a);
 }
@@ -147,10 +147,10 @@ TEST(arena_parse_refuses_what_was_not_proved, "")
 {
     struct owl_arena *a = owl_arena_new(0);
     const owl_json *v = NULL;
-    assert_int_equal(owl_json_parse_arena(a, OWL_STR("[1,"), &v), -OWL_EPARSE);
-    assert_int_equal(owl_json_parse_arena(a, OWL_STR(""), &v), -OWL_EPARSE);
+    assert_int_equal(owl_json_parse_arena(a, OWL_STR("[1,"), &v, NULL), -OWL_EPARSE);
+    assert_int_equal(owl_json_parse_arena(a, OWL_STR(""), &v, NULL), -OWL_EPARSE);
     assert_null(v);
-    assert_int_equal(owl_json_parse_arena(a, OWL_STR(" 7 "), &v), 0);
+    assert_int_equal(owl_json_parse_arena(a, OWL_STR(" 7 "), &v, NULL), 0);
     assert_int_equal(owl_json_int(v, 0), 7);
     owl_arena_free(a);
 }

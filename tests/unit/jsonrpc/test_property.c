@@ -305,7 +305,7 @@ static const owl_json *parse(struct owl_arena *a, owl_str text)
 {
     const owl_json *v = NULL;
     if (text.p)
-        HOLDS(owl_json_parse_arena(a, text, &v) == 0, text);
+        HOLDS(owl_json_parse_arena(a, text, &v, NULL) == 0, text);
     return v;
 }
 

@@ -184,6 +184,34 @@ TEST(a_header_that_says_two_things_is_refused, "")
     assert_int_equal(got.error, OWL_EREQUEST);
 }
 
+TEST(a_header_of_sessions_that_says_two_things_is_refused_only_there, "mcp:T9")
+{
+    struct owl_mcp_class got;
+    struct owl_mcp_input in = {.http = true,
+                               .method = OWL_STR("ping"),
+                               .legacy_twice = OWL_STR("Mcp-Session-Id"),
+                               .session = OWL_SESSION_KNOWN,
+                               .session_rev = OWL_REV_2025_11_25,
+                               .revs = OWL_REV_ALL};
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, OWL_EREQUEST);
+    in.session = OWL_SESSION_UNKNOWN;
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, OWL_EREQUEST);
+    assert_int_equal(got.http_status, 400);
+    assert_non_null(strstr(got.why, "Mcp-Session-Id"));
+    in.meta_version = in.header_version = owl_str_of(M);
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, 0);
+    in.revs = LEGACY;
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.era, OWL_ERA_MODERN); /* its header is not served */
+    in.header_version = (owl_str){NULL, 0};
+    owl_mcp_classify(&in, &got);
+    assert_int_equal(got.error, OWL_EREQUEST);
+    assert_non_null(strstr(got.why, "Mcp-Session-Id"));
+}
+
 TEST(refusals_name_the_era_in_whose_words_they_are_written, "")
 {
     struct row modern[] = {{"2", M, NULL, NONE, "x", 0, 0, 0, 0, NULL},

@@ -223,13 +223,14 @@ TEST(tool_failures_are_results_that_the_model_sees, "OR-1.10")
     assert_failure(&owl_mcp_legacy, f, 200,
                    "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
                    "\"text\":\"took \\\"long\\\"\"}],\"isError\":true,\"_meta\":{\"owlclaw/error\":"
-                   "{\"code\":-32004,\"retryable\":true,\"trace_id\":\"t1\"}}}}");
-    assert_failure(
-        &owl_mcp_modern, f, 200,
-        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"resultType\":\"complete\","
-        "\"content\":[{\"type\":\"text\",\"text\":\"took \\\"long\\\"\"}],"
-        "\"isError\":true,\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" INFO
-        ",\"owlclaw/error\":{\"code\":-32004,\"retryable\":true,\"trace_id\":\"t1\"}}}}");
+                   "{\"code\":-32004,\"details\":\"took "
+                   "\\\"long\\\"\",\"retryable\":true,\"trace_id\":\"t1\"}}}}");
+    assert_failure(&owl_mcp_modern, f, 200,
+                   "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"resultType\":\"complete\","
+                   "\"content\":[{\"type\":\"text\",\"text\":\"took \\\"long\\\"\"}],"
+                   "\"isError\":true,\"_meta\":{\"io.modelcontextprotocol/serverInfo\":" INFO
+                   ",\"owlclaw/error\":{\"code\":-32004,\"details\":\"took "
+                   "\\\"long\\\"\",\"retryable\":true,\"trace_id\":\"t1\"}}}}");
 }
 
 static const struct {
@@ -291,7 +292,7 @@ TEST(a_missing_capability_is_told_in_the_words_of_the_era, "")
         &owl_mcp_legacy, f, 200,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
         "\"text\":\"m\"}],\"isError\":true,\"_meta\":{\"owlclaw/error\":{\"code\":-32021,"
-        "\"retryable\":false,\"requiredCapabilities\":{\"sampling\":{}}}}}}");
+        "\"details\":\"m\",\"retryable\":false,\"requiredCapabilities\":{\"sampling\":{}}}}}}");
     f.of_tool = false;
     assert_failure(&owl_mcp_legacy, f, 200,
                    "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,\"message\":\"m\","
@@ -356,7 +357,7 @@ TEST(data_is_merged_without_repeating_a_member, "")
         &owl_mcp_legacy, f, 200,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
         "\"text\":\"m\"}],\"isError\":true,\"_meta\":{\"owlclaw/error\":{\"code\":-32003,"
-        "\"retryable\":true,\"trace_id\":\"t\",\"reason\":\"r\"}}}}");
+        "\"details\":\"m\",\"retryable\":true,\"trace_id\":\"t\",\"reason\":\"r\"}}}}");
     f.data = OWL_STR("\"why\"");
     assert_failure(
         &owl_mcp_legacy, f, 200,

@@ -255,6 +255,32 @@ TEST(the_number_of_sessions_is_limited, "")
     owl_sessions_free(t);
 }
 
+static void count_end(void *user, struct owl_session *s)
+{
+    assert_true(owl_session_ended(s));
+    (*(int *)user)++;
+}
+
+TEST(every_end_of_a_session_is_told_once, "mcp:L4")
+{
+    struct owl_sessions *t = owl_sessions_new(2, 1000, 0);
+    int ended = 0;
+    owl_sessions_on_end(t, count_end, &ended);
+    struct owl_session *a = open_one(t);
+    assert_true(owl_sessions_end(t, owl_session_id(a)));
+    assert_false(owl_sessions_end(t, owl_session_id(a)));
+    assert_int_equal(ended, 1);
+    owl_session_aunref(a);
+    for (int i = 0; i < 3; i++) /* the first gives way to the third */
+        owl_session_aunref(open_one(t));
+    assert_int_equal(ended, 2);
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 2000), 2);
+    assert_int_equal(ended, 4);
+    owl_session_aunref(open_one(t));
+    owl_sessions_free(t);
+    assert_int_equal(ended, 4);
+}
+
 TEST(a_flood_of_sessions_does_not_push_out_those_in_use, "")
 {
     enum { MAX = 1000, FLOOD = 20000, EVERY = 50 };
@@ -312,6 +338,8 @@ TEST(subscriptions_of_all_sessions_are_limited_together, "")
     enum { EACH = 128 + 4, MAX = 3 * EACH };
     struct owl_sessions *t = owl_sessions_new(0, 0, MAX);
     struct owl_session *a = open_one(t), *b = open_one(t), *outside = owl_session_new(t, &init);
+    owl_session_hold(a);
+    owl_session_hold(b);
     assert_int_equal(owl_session_subscribe(a, OWL_STR("a://")), 0);
     assert_int_equal(owl_session_subscribe(a, OWL_STR("a://")), 0); /* once is enough */
     assert_int_equal(owl_session_subscribe(b, OWL_STR("a://")), 0);
@@ -332,6 +360,91 @@ TEST(subscriptions_of_all_sessions_are_limited_together, "")
     assert_int_equal(owl_session_subscribe(b, OWL_STR("c://")), -OWL_EBUSY);
     owl_session_aunref(outside); /* and what has gone counts no more */
     assert_int_equal(owl_session_subscribe(b, OWL_STR("c://")), 0);
+    owl_session_aunref(a);
+    owl_session_aunref(b);
+    owl_sessions_free(t);
+}
+
+TEST(idle_sessions_give_way_to_subscriptions_of_others, "")
+{
+    enum { EACH = 128 + 4, MAX = 3 * EACH };
+    struct owl_sessions *t = owl_sessions_new(0, 0, MAX);
+    struct owl_session *held = open_one(t), *idle = open_one(t), *none = open_one(t),
+                       *newest = open_one(t);
+    owl_session_hold(held);
+    assert_int_equal(owl_session_subscribe(held, OWL_STR("a://")), 0);
+    assert_int_equal(owl_session_subscribe(idle, OWL_STR("a://")), 0);
+    assert_int_equal(owl_session_subscribe(idle, OWL_STR("b://")), 0);
+    assert_int_equal(owl_session_subscribe(newest, OWL_STR("a://")), 0);
+    assert_true(owl_session_ended(idle)); /* and its own are forgotten though it is still used */
+    assert_false(owl_session_subscribed(idle, OWL_STR("a://")));
+    assert_int_equal(owl_session_subscribe(newest, OWL_STR("b://")), 0);
+    assert_int_equal(owl_session_subscribe(newest, OWL_STR("c://")), -OWL_EBUSY);
+    assert_false(owl_session_ended(held));
+    assert_false(owl_session_ended(none)); /* there was nothing to be had */
+    assert_false(owl_session_ended(newest));
+    assert_int_equal(owl_sessions_count(t), 3);
+    struct owl_session *all[] = {held, idle, none, newest};
+    for (size_t i = 0; i < OWL_COUNT(all); i++)
+        owl_session_aunref(all[i]);
+    owl_sessions_free(t);
+}
+
+TEST(whoever_takes_most_subscriptions_gives_way, "")
+{
+    enum { EACH = 128 + 4, GREEDY = 1000 };
+    struct owl_sessions *t = owl_sessions_new(0, 0, (2 * GREEDY + 1) * EACH);
+    struct owl_session *modest = open_one(t), *newest = open_one(t);
+    assert_int_equal(owl_session_subscribe(modest, OWL_STR("a://")), 0);
+    for (int i = 0; i < GREEDY; i++) {
+        struct owl_session *s = open_one(t);
+        assert_int_equal(owl_session_subscribe(s, OWL_STR("a://")), 0);
+        assert_int_equal(owl_session_subscribe(s, OWL_STR("b://")), 0);
+        owl_session_aunref(s);
+    }
+    for (int i = 0; i < GREEDY / 2; i++) { /* though it is unused for longest */
+        char uri[8];
+        snprintf(uri, sizeof uri, "%04d", i);
+        assert_int_equal(owl_session_subscribe(newest, owl_str_of(uri)), 0);
+    }
+    assert_false(owl_session_ended(modest));
+    assert_int_equal(owl_sessions_count(t), 2 + GREEDY - GREEDY / 4);
+    owl_session_aunref(modest);
+    owl_session_aunref(newest);
+    owl_sessions_free(t);
+}
+
+TEST(who_is_subscribed_to_nothing_any_more_hides_nobody, "")
+{
+    enum { EACH = 128 + 4, EMPTY = 2000 };
+    struct owl_sessions *t = owl_sessions_new(0, 0, EACH);
+    for (int i = 0; i < EMPTY; i++) {
+        struct owl_session *s = open_one(t);
+        assert_int_equal(owl_session_subscribe(s, OWL_STR("a://")), 0);
+        owl_session_unsubscribe(s, OWL_STR("a://"));
+        owl_session_aunref(s);
+    }
+    struct owl_session *taker = open_one(t), *newest = open_one(t);
+    assert_int_equal(owl_session_subscribe(taker, OWL_STR("a://")), 0);
+    assert_int_equal(owl_session_subscribe(newest, OWL_STR("a://")), 0);
+    assert_true(owl_session_ended(taker));
+    owl_session_aunref(taker);
+    owl_session_aunref(newest);
+    owl_sessions_free(t);
+}
+
+TEST(sessions_with_subscriptions_expire_and_give_way_like_others, "")
+{
+    struct owl_sessions *t = owl_sessions_new(2, 1000, 0);
+    struct owl_session *a = open_one(t), *b = open_one(t);
+    assert_int_equal(owl_session_subscribe(a, OWL_STR("a://")), 0);
+    owl_session_hold(b);
+    owl_session_aunref(open_one(t));
+    assert_true(owl_session_ended(a));
+    owl_session_release(b);
+    assert_int_equal(owl_session_subscribe(b, OWL_STR("a://")), 0);
+    assert_int_equal(owl_sessions_sweep(t, owl_now_ms() + 5000), 2);
+    assert_true(owl_session_ended(b));
     owl_session_aunref(a);
     owl_session_aunref(b);
     owl_sessions_free(t);

@@ -34,18 +34,23 @@ static inline void legacy_tell(const struct http *h, const char *text)
 
 #define INITIALIZED "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"
 
-static inline char *initialize_text(const char *caps)
+static inline char *initialize_as(const char *version, const char *caps)
 {
     return text_of("{\"jsonrpc\":\"2.0\",\"id\":\"init\",\"method\":\"initialize\",\"params\":{"
-                   "\"protocolVersion\":\"" LEGACY "\",\"capabilities\":%s,"
+                   "\"protocolVersion\":\"%s\",\"capabilities\":%s,"
                    "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}",
-                   caps);
+                   version, caps);
 }
 
-static inline struct http legacy_open(owl_server *s, const char *caps)
+static inline char *initialize_text(const char *caps)
+{
+    return initialize_as(LEGACY, caps);
+}
+
+static inline struct http legacy_open_as(owl_server *s, const char *version, const char *caps)
 {
     struct http h = http_open(s);
-    char *text = initialize_text(caps);
+    char *text = initialize_as(version, caps);
     legacy_send(&h, text);
     free(text);
     assert_int_equal(http_head(&h), 200);
@@ -54,6 +59,11 @@ static inline struct http legacy_open(owl_server *s, const char *caps)
     h.legacy = true;
     legacy_tell(&h, INITIALIZED);
     return h;
+}
+
+static inline struct http legacy_open(owl_server *s, const char *caps)
+{
+    return legacy_open_as(s, LEGACY, caps);
 }
 
 static inline char *legacy_text(const char *id, const char *method, const char *params)

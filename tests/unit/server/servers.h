@@ -225,4 +225,14 @@ static inline void expect_failed(msg *m, const char *part)
     owl_json_doc_free(m);
 }
 
+/* What a client brings back with its answers; frees the message. */
+static inline char *state_of(msg *m)
+{
+    if (strcmp(str_at(m, "result/resultType"), "input_required") != 0)
+        fail_msg("no question: %s", json_at(m, ""));
+    char *state = strdup(str_at(m, "result/requestState"));
+    owl_json_doc_free(m);
+    return state;
+}
+
 #endif

@@ -341,12 +341,6 @@ static msg *try_call(owl_server *s, const char *tool, const char *args, const ch
     return m;
 }
 
-static char *state_of(const msg *m)
-{
-    assert_string_equal(str_at(m, "result/resultType"), "input_required");
-    return strdup(str_at(m, "result/requestState"));
-}
-
 TEST(a_modern_client_is_asked_and_comes_back, "")
 {
     for (unsigned flags = 0; flags <= OWL_INLINE; flags++) {
@@ -358,7 +352,6 @@ TEST(a_modern_client_is_asked_and_comes_back, "")
         assert_string_equal(str_at(m, "result/inputRequests/who/params/message"), "Who?");
         assert_null(at(m, "result/content"));
         char *state = state_of(m);
-        owl_json_doc_free(m);
         m = try_call(s, "one", "{}", state, "{\"who\":" ACCEPT("Dot") "}");
         assert_string_equal(str_at(m, "result/resultType"), "complete");
         expect_str(m, "result/content/1/text", "Dot");
@@ -375,13 +368,11 @@ TEST(several_questions_travel_together_and_missing_ones_again, "")
     msg *m = try_call(s, "three", "{}", NULL, NULL);
     assert_int_equal(owl_json_len(at(m, "result/inputRequests")), 3);
     char *state = state_of(m);
-    owl_json_doc_free(m);
     m = try_call(s, "three", "{}", state, "{\"said\":" SAMPLE ",\"roots\":7}");
     assert_int_equal(owl_json_len(at(m, "result/inputRequests")), 2);
     assert_null(at(m, "result/inputRequests/said"));
     free(state);
     state = state_of(m);
-    owl_json_doc_free(m);
     m = try_call(s, "three", "{}", state,
                  "{\"who\":{\"action\":\"cancel\"},\"roots\":{\"roots\":[]}}");
     expect_str(m, "result/content/0/text", "cancel hi 0");
@@ -394,15 +385,17 @@ TEST(the_answers_of_one_round_reach_another_server_with_the_same_key, "")
     owl_server *a = asking(2, 0), *b = asking(1, 0);
     server_start(a);
     server_start(b);
-    msg *m = try_call(a, "twice", "{\"k\": [1, 2]}", NULL, NULL);
+    msg *m = try_call(a, "twice", "{\"k\": [1, 2],\"m\":\"x/\"}", NULL, NULL);
     char *state = state_of(m);
-    owl_json_doc_free(m);
-    m = try_call(b, "twice", "{\"k\":[1,2]}", state, "{\"one\":" ACCEPT("x") "}");
+    /* A proxy may spell the arguments as it likes. */
+    m = try_call(b, "twice", "{\"\\u006d\":\"\\u0078\\/\",\"k\":[1.0,20e-1]}", state,
+                 "{\"one\":" ACCEPT("x") "}");
     assert_string_equal(str_at(m, "result/inputRequests/two/params/message"), "Second?");
     free(state);
     state = state_of(m);
-    owl_json_doc_free(m);
-    m = try_call(a, "twice", "{\"k\":[1,2]}", state, "{\"two\":" ACCEPT("y") "}");
+    expect_int(try_call(a, "twice", "{\"k\":[2,1],\"m\":\"x/\"}", state, "{}"), "error/code",
+               -32602);
+    m = try_call(a, "twice", "{\"m\":\"x/\",\"k\":[1,2]}", state, "{\"two\":" ACCEPT("y") "}");
     expect_str(m, "result/content/0/text", "x, y");
     assert_int_equal(atomic_load(&runs), 3);
     free(state);
@@ -495,7 +488,6 @@ TEST(a_raw_draft_does_not_survive_the_question, "")
     msg *m = try_call(s, "t", "{}", NULL, NULL);
     assert_null(at(m, "result/draft"));
     free(state_of(m));
-    owl_json_doc_free(m);
     server_end(s);
 }
 
@@ -636,5 +628,61 @@ TEST(the_time_that_the_client_takes_does_not_count, "")
     legacy_answer(&h, q, ACCEPT("slow"));
     expect_str(http_next(&h), "result/content/1/text", "slow");
     http_close(&h);
+    server_end(s);
+}
+
+/* ---- what answers hold ---- */
+
+/* Three questions to a client, of which the first is answered with 30 KB. */
+static struct http answer_largely(owl_server *s, msg **ret_said, msg **ret_roots)
+{
+    struct http h = legacy_open(s, ALL);
+    legacy_call(&h, "three", "");
+    http_head(&h);
+    msg *who = question(&h, "elicitation/create");
+    *ret_said = question(&h, "sampling/createMessage");
+    *ret_roots = question(&h, "roots/list");
+    char *large = text_of("{\"action\":\"accept\",\"content\":{\"name\":\"%030000d\"}}", 1);
+    legacy_answer(&h, who, large);
+    free(large);
+    return h;
+}
+
+static void expect_three(struct http *h, msg *said, msg *roots)
+{
+    legacy_answer(h, said, SAMPLE);
+    legacy_answer(h, roots, "{\"roots\":[]}");
+    msg *m = http_next(h);
+    assert_int_equal(strlen(str_at(m, "result/content/0/text")), 30000 + strlen(" hi 0"));
+    owl_json_doc_free(m);
+    http_close(h);
+}
+
+TEST(answers_of_calls_that_wait_for_others_are_bounded_together, "")
+{
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = 65536};
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    add_tool(s, (owl_tool){.name = "three", .handler = ask_three});
+    add_tool(s, (owl_tool){.name = "one", .handler = ask_one});
+    server_start(s);
+    msg *said, *roots;
+    struct http first = answer_largely(s, &said, &roots), other;
+    msg *unsaid, *no_roots;
+    other = answer_largely(s, &unsaid, &no_roots);
+    owl_json_doc_free(unsaid);
+    owl_json_doc_free(no_roots);
+    for (int i = 0; i < 2; i++) /* nobody needs the others any more */
+        owl_json_doc_free(question(&other, "notifications/cancelled"));
+    expect_int(http_next(&other), "error/code", -32603);
+    http_close(&other);
+    other = legacy_open(s, ALL); /* small ones are always taken */
+    legacy_call(&other, "one", "");
+    http_head(&other);
+    legacy_answer(&other, question(&other, "elicitation/create"), ACCEPT("Ann"));
+    expect_str(http_next(&other), "result/content/1/text", "Ann");
+    http_close(&other);
+    expect_three(&first, said, roots); /* what had been taken was not lost … */
+    other = answer_largely(s, &said, &roots);
+    expect_three(&other, said, roots); /* … and its room is free again */
     server_end(s);
 }

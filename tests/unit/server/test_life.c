@@ -59,6 +59,22 @@ TEST(an_option_that_makes_no_sense_is_named, "")
     option_refused(o, "instructions");
     o = good, o.allow_hosts = "\xff";
     option_refused(o, "allow_hosts");
+    static const char *const bad_hosts[] = {"https://mcp.example.com",
+                                            "*.example.com",
+                                            "a b",
+                                            "a.example, ",
+                                            "a.example,,b.example",
+                                            ",",
+                                            "::1",
+                                            "a.example:",
+                                            "a.example:http",
+                                            "a.example.",
+                                            "a.example/mcp"};
+    for (size_t i = 0; i < OWL_COUNT(bad_hosts); i++) {
+        o = good, o.allow_hosts = bad_hosts[i];
+        option_refused(o, "options.allow_hosts: ");
+        option_refused(o, "as in mcp.example.com");
+    }
     o = good, o.trusted_proxies = "10.0.0.0/8, example.com";
     option_refused(o, "options.trusted_proxies: 'example.com'");
     o = good, o.revisions = "2025-11-25,1999-01-01";
@@ -95,6 +111,8 @@ TEST(a_program_with_older_options_is_served, "")
     newer.o.size = sizeof newer;
     assert_int_equal(owl_server_new(&newer.o, &s, NULL), 0);
     owl_server_free(s);
+    newer.more[63] = 1;
+    assert_int_equal(owl_server_new(&newer.o, &s, NULL), -OWL_EINVAL);
 }
 
 /* ---- where to serve ---- */
@@ -119,6 +137,8 @@ TEST(an_address_that_cannot_be_served_is_refused, "")
     start_refused("127.0.0.1:99999", NULL, -OWL_EINVAL, "99999");
     start_refused("127.0.0.1:http", NULL, -OWL_EINVAL, "http");
     start_refused("0.0.0.0:0", NULL, -OWL_EINVAL, "allow_hosts");
+    start_refused("0.0.0.0:0", "", -OWL_EINVAL, "allow_hosts");
+    start_refused("0.0.0.0:0", " ", -OWL_EINVAL, "allow_hosts");
     start_refused("unix:", NULL, -OWL_EINVAL, "path");
     start_refused("unix:/nowhere/at/all", NULL, -OWL_EIO, "unix:/nowhere/at/all");
     owl_server *s = server_new(1);
@@ -141,10 +161,13 @@ TEST(an_address_that_cannot_be_served_is_refused, "")
     assert_int_equal(owl_server_start(s, &e), 0);
     server_end(s);
 
-    s = server_with((owl_server_options){.reactors = 1, .allow_hosts = "example.com"});
-    assert_int_equal(owl_server_listen(s, "0.0.0.0:0", &e), 0);
-    assert_int_equal(owl_server_start(s, &e), 0);
-    server_end(s);
+    static const char *const hosts[] = {"example.com", " a-b.example:80 , [fe80::1]:8080", "*"};
+    for (size_t i = 0; i < OWL_COUNT(hosts); i++) {
+        s = server_with((owl_server_options){.reactors = 1, .allow_hosts = hosts[i]});
+        assert_int_equal(owl_server_listen(s, "0.0.0.0:0", &e), 0);
+        assert_int_equal(owl_server_start(s, &e), 0);
+        server_end(s);
+    }
 }
 
 TEST(a_start_that_failed_leaves_a_server_that_can_be_freed, "")
@@ -157,8 +180,15 @@ TEST(a_start_that_failed_leaves_a_server_that_can_be_freed, "")
     assert_int_equal(owl_server_listen(s, "127.0.0.1:0", &e), 0);
     assert_int_equal(owl_server_listen(s, "0.0.0.0:0", &e), 0);
     assert_int_equal(owl_server_start(s, &e), -OWL_EINVAL);
-    assert_int_equal(owl_server_start(s, &e), -OWL_ESTATE);
     assert_int_equal(owl_server_run(s, &e), -OWL_ESTATE);
+    assert_string_equal(e.message, "start: the start of this server failed: make a new one");
+    assert_int_equal(owl_server_fd(s, &e), -OWL_ESTATE);
+    assert_string_equal(e.message, "fd: the start of this server failed: make a new one");
+    assert_int_equal(owl_server_listen(s, "127.0.0.1:0", &e), -OWL_ESTATE);
+    assert_string_equal(e.message, "listen: the start of this server failed: make a new one");
+    assert_int_equal(owl_server_serve_fds(s, 0, 1, &e), -OWL_ESTATE);
+    assert_string_equal(e.message, "serve_fds: the start of this server failed: make a new one");
+    assert_int_equal(owl_server_join(s), 0);
     owl_server_stop(s);
     add_tool(s, (owl_tool){.name = "u", .handler = hello});
     owl_server_free(s);
@@ -171,6 +201,7 @@ TEST(a_start_that_failed_leaves_a_server_that_can_be_freed, "")
 TEST(a_server_may_be_freed_in_every_state, "")
 {
     owl_server_free(NULL);
+    owl_server_stop(NULL); /* by a signal that comes early */
     owl_server *s = server_new(2);
     owl_server_free(s); /* never told where */
     s = server_new(2);
@@ -367,12 +398,17 @@ TEST(a_server_has_methods_and_extensions_of_its_own, "mcp:B11")
     bad.name = "x", bad.handler = NULL;
     assert_int_equal(owl_server_add_method(s, &bad, &e), -OWL_EINVAL);
     assert_int_equal(owl_server_add_method(s, NULL, &e), -OWL_EINVAL);
+    bad = m, bad.flags = OWL_PARKED;
+    assert_int_equal(owl_server_add_method(s, &bad, &e), -OWL_EINVAL);
+    assert_non_null(strstr(e.message, "flags"));
     bad = m, bad.size = 8;
     assert_int_equal(owl_server_add_method(s, &bad, &e), -OWL_EINVAL);
 
     assert_int_equal(owl_server_add_extension(s, "com.example/x", " { \"a\" : 1 } ", &e), 0);
     assert_int_equal(owl_server_add_extension(s, "com.example/y", NULL, &e), 0);
     assert_int_equal(owl_server_add_extension(s, "com.example/x", "{}", &e), -OWL_EEXISTS);
+    assert_int_equal(owl_server_add_extension(s, "io.modelcontextprotocol/tasks", "{}", &e),
+                     -OWL_EEXISTS); /* the server's own */
     assert_int_equal(owl_server_add_extension(s, "noslash", "{}", &e), -OWL_EINVAL);
     assert_int_equal(owl_server_add_extension(s, "no prefix/x", "{}", &e), -OWL_EINVAL);
     assert_int_equal(owl_server_add_extension(s, NULL, "{}", &e), -OWL_EINVAL);

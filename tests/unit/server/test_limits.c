@@ -2,6 +2,7 @@
  * Those that the transport, the sessions and the tasks keep are tested where they are kept. */
 #include "server/server.h"
 #include "unit/server/fixture.h"
+#include "unit/server/hold.h"
 
 TEST(limits_that_are_not_given_have_their_defaults, "")
 {
@@ -18,6 +19,7 @@ TEST(limits_that_are_not_given_have_their_defaults, "")
     assert_int_equal(l.sessions, 10000);
     assert_int_equal(l.streams, 10000);
     assert_int_equal(l.listens, 10000);
+    assert_int_equal(l.session_calls, 256);
     assert_int_equal(l.subscription_bytes, 64 << 20);
     assert_int_equal(l.parked, 1000);
     assert_int_equal(l.queue_bytes, 1 << 20);
@@ -43,7 +45,7 @@ TEST(a_program_that_knows_fewer_limits_is_understood, "")
     assert_int_equal(l.task_ms, 3600000);
     given.size = 1;
     assert_int_equal(owl_limits_read(&given, &l, &e), -OWL_EINVAL);
-    assert_non_null(strstr(e.message, "OWL_LIMITS"));
+    assert_non_null(strstr(e.message, "sizeof(owl_limits)"));
 }
 
 TEST(every_limit_has_a_range, "")
@@ -246,33 +248,39 @@ static int64_t subscribe(struct http *h, int i)
     return code;
 }
 
+/* Opens the stream of the session on a connection of its own. */
+static struct http open_stream(const struct http *session)
+{
+    struct http h = http_join(session);
+    char *headers = text_of("Accept: text/event-stream\r\nMcp-Session-Id: %s\r\n", h.session);
+    http_send(&h, "GET", headers, "");
+    assert_int_equal(http_head(&h), 200);
+    free(headers);
+    return h;
+}
+
 TEST(subscriptions_of_all_sessions_are_limited, "")
 {
     owl_server *s = small_server((owl_limits){.subscription_bytes = 1100});
     add_resource(s, (owl_resource){.uri = "x:y", .name = "n", .handler = say_hello});
-    struct http a = legacy_open(s, "{}"), b = legacy_open(s, "{}");
+    struct http a = legacy_open(s, "{}"), b = legacy_open(s, "{}"), c = legacy_open(s, "{}");
+    struct http stream = open_stream(&b);
     assert_int_equal(subscribe(&a, 1), 0);
     assert_int_equal(subscribe(&b, 1), 0);
-    assert_int_equal(subscribe(&a, 2), -32603);
-    assert_int_equal(subscribe(&a, 1), 0); /* it is there already */
+    assert_int_equal(subscribe(&c, 1), 0); /* in the place of one that could not hear of it */
+    legacy_send(&a, PING);
+    assert_int_equal(http_head(&a), 404);
+    owl_json_doc_free(http_next(&a));
+    assert_int_equal(subscribe(&c, 2), -32603);
+    assert_int_equal(subscribe(&c, 1), 0); /* it is there already */
+    http_close(&stream);
     http_close(&a);
     http_close(&b);
+    http_close(&c);
     server_end(s);
 }
 
 /* ---- bodies count for as long as they are held ---- */
-
-static atomic_int entered;
-static atomic_bool may_leave;
-
-static int hold(owl_call *call, void *data)
-{
-    (void)data;
-    atomic_fetch_add(&entered, 1);
-    for (int64_t end = now_ms() + WAIT_MS; !atomic_load(&may_leave) && now_ms() < end;)
-        usleep(1000);
-    return owl_result_text(call, "held");
-}
 
 static owl_server *holding_server(void)
 {
@@ -313,9 +321,42 @@ TEST(the_body_of_a_call_that_goes_on_without_its_client_counts, "")
     server_end(s);
 }
 
-TEST(the_body_of_a_batch_counts_until_its_last_handler_has_returned, "")
+/* Short to write, long to hold: each number takes two bytes of a body, and sixteen as a value. */
+TEST(what_calls_parse_of_their_arguments_counts, "")
 {
-    owl_server *s = holding_server();
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = 262144};
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    add_tool(s,
+             (owl_tool){.name = "hold", .handler = hold, .input_schema = "{\"type\":\"object\"}"});
+    server_start(s);
+    atomic_store(&entered, 0);
+    atomic_store(&may_leave, false);
+    char numbers[2 * 9000];
+    for (size_t i = 0; i < sizeof numbers; i += 2)
+        memcpy(numbers + i, "1,", 2);
+    numbers[sizeof numbers - 1] = '\0';
+    char *args = text_of("\"arguments\":{\"x\":[%s]}", numbers);
+    struct http a = legacy_open(s, "{}"), b = legacy_open(s, "{}");
+    legacy_call(&a, "hold", args); /* 160 KB */
+    assert_true(reaches(&entered, 1));
+    legacy_call(&b, "hold", args);
+    http_head(&b);
+    expect_int(http_next(&b), "error/code", -32603);
+    atomic_store(&may_leave, true);
+    http_head(&a);
+    expect_str(http_next(&a), "result/content/0/text", "held");
+    legacy_call(&b, "hold", args); /* there is room again */
+    http_head(&b);
+    expect_str(http_next(&b), "result/content/0/text", "held");
+    http_close(&a);
+    http_close(&b);
+    free(args);
+    server_end(s);
+}
+
+/* A session whose revision has batches. */
+static struct http batches_open(owl_server *s)
+{
     struct http h = http_open(s);
     legacy_send(&h, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
                     "\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
@@ -323,6 +364,49 @@ TEST(the_body_of_a_batch_counts_until_its_last_handler_has_returned, "")
     assert_int_equal(http_head(&h), 200);
     owl_json_doc_free(http_next(&h));
     legacy_tell(&h, INITIALIZED);
+    return h;
+}
+
+static int say_much(owl_call *call, void *data)
+{
+    (void)data;
+    atomic_fetch_add(&entered, 1);
+    return owl_result_textf(call, "%060000d", 0);
+}
+
+/* What is ready while another member goes on. */
+TEST(answers_of_batches_that_wait_count, "")
+{
+    static const char batch[] =
+        "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"much\"}},"
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"hold\"}}]";
+    owl_server *s = holding_server();
+    add_tool(s, (owl_tool){.name = "much", .handler = say_much, .flags = OWL_INLINE});
+    struct http first = batches_open(s), second = batches_open(s);
+    legacy_send(&first, batch);
+    assert_true(reaches(&entered, 2));
+    legacy_send(&second, batch);
+    assert_true(reaches(&entered, 4));
+    atomic_store(&may_leave, true);
+    http_head(&first);
+    msg *m = http_next(&first);
+    assert_int_equal(strlen(str_at(m, "0/result/content/0/text")), 60000);
+    owl_json_doc_free(m);
+    http_head(&second);
+    m = http_next(&second);
+    assert_int_equal(int_at(m, "0/id"), 1);
+    assert_int_equal(int_at(m, "0/error/code"), -32603);
+    assert_true(owl_json_bool(at(m, "0/error/data/retryable"), false));
+    expect_str(m, "1/result/content/0/text", "held");
+    http_close(&first);
+    http_close(&second);
+    server_end(s);
+}
+
+TEST(the_body_of_a_batch_counts_until_its_last_handler_has_returned, "")
+{
+    owl_server *s = holding_server();
+    struct http h = batches_open(s);
     char *batch = text_of("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{"
                           "\"name\":\"hold\",\"pad\":\"%080000d\"}}]",
                           0);

@@ -216,16 +216,6 @@ static msg *try_call(owl_server *s, const char *tool, const char *state, const c
     return m;
 }
 
-/* Frees the message. */
-static char *state_of(msg *m)
-{
-    if (strcmp(str_at(m, "result/resultType"), "input_required") != 0)
-        fail_msg("no question: %s", json_at(m, ""));
-    char *state = strdup(str_at(m, "result/requestState"));
-    owl_json_doc_free(m);
-    return state;
-}
-
 TEST(a_parked_tool_goes_on_when_a_modern_client_comes_back, "")
 {
     for (unsigned flags = 0; flags <= OWL_INLINE; flags++) {
@@ -244,6 +234,50 @@ TEST(a_parked_tool_goes_on_when_a_modern_client_comes_back, "")
         free(state);
         server_end(s);
     }
+}
+
+/* A state for two questions, of which the first was answered with @p n bytes; how many are open. */
+static char *answer_largely(owl_server *s, int n, size_t *ret_open)
+{
+    char *state = state_of(try_call(s, "two", NULL, NULL));
+    char *large = text_of("{\"a\":{\"action\":\"accept\",\"content\":{\"name\":\"%0*d\"}}}", n, 1);
+    msg *m = try_call(s, "two", state, large);
+    free(large);
+    free(state);
+    *ret_open = owl_json_len(at(m, "result/inputRequests"));
+    return state_of(m);
+}
+
+/* Answers both with little; what was answered before stays. */
+static void expect_name(owl_server *s, char *state, size_t n)
+{
+    msg *m = try_call(
+        s, "two", state,
+        "{\"a\":" ACCEPT("little") ",\"b\":{\"role\":\"assistant\",\"model\":\"m\","
+                                   "\"content\":{\"type\":\"text\",\"text\":\"hi\"}}}");
+    assert_int_equal(strlen(str_at(m, "result/content/0/text")), n + strlen("a="));
+    owl_json_doc_free(m);
+    free(state);
+}
+
+/* What does not fit is asked for again: nothing is lost. */
+TEST(answers_of_parked_calls_are_bounded_together, "")
+{
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = 65536};
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    add_tool(s, (owl_tool){.name = "two", .handler = ask_two, .flags = OWL_PARKED});
+    server_start(s);
+    size_t open;
+    char *first = answer_largely(s, 30000, &open);
+    assert_int_equal(open, 1);
+    char *other = answer_largely(s, 30000, &open);
+    assert_int_equal(open, 2);
+    expect_name(s, other, strlen("little"));
+    expect_name(s, first, 30000);
+    first = answer_largely(s, 30000, &open); /* there is room again */
+    assert_int_equal(open, 1);
+    expect_name(s, first, 30000);
+    server_end(s);
 }
 
 TEST(missing_answers_are_asked_for_again, "")

@@ -167,6 +167,7 @@ TEST(what_the_user_has_answered_is_not_for_others, "mcp:S27 mcp:S3")
     server_start(s);
     expect_str(modern(s, "resources/read", "x:z", "\"uri\":\"x:z\""), "result/cacheScope",
                "public");
+    expect_int(modern(s, "resources/read", "x:z", "\"uri\":\"x:z\""), "result/ttlMs", 77);
     static const char *const answers[] = {"",
                                           ",\"inputResponses\":{\"q\":{\"action\":\"decline\"}}"};
     for (int i = 0; i < 2; i++) {
@@ -181,6 +182,8 @@ TEST(what_the_user_has_answered_is_not_for_others, "mcp:S27 mcp:S3")
             assert_null(at(m, "result/cacheScope"));
         else
             assert_string_equal(str_at(m, "result/cacheScope"), "private");
+        if (i > 0)
+            assert_int_equal(int_at(m, "result/ttlMs"), 0);
         expect_str(m, "result/resultType", i == 0 ? "input_required" : "complete");
         http_close(&h);
         free(text);

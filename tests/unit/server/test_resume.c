@@ -81,6 +81,139 @@ TEST(a_question_waits_as_long_as_its_stream_is_kept, "mcp:L8")
     server_end(s);
 }
 
+/* What clients of all revisions may be asked. */
+static int ask_roots(owl_call *c, void *data)
+{
+    (void)data;
+    const owl_json *answer;
+    owl_question q = {.size = sizeof q, .kind = OWL_ASK_ROOTS};
+    int rc = owl_ask(c, "roots", &q, &answer);
+    if (rc == OWL_PENDING && owl_call_on_cancel(c, on_cancel, NULL) != 0)
+        return -OWL_ETOOL;
+    return rc != 0 ? rc : owl_result_text(c, "answered");
+}
+
+static void end_session(const struct http *h)
+{
+    struct http d = http_join(h);
+    char *headers = text_of("Mcp-Session-Id: %s\r\n", h->session);
+    http_send(&d, "DELETE", headers, "");
+    free(headers);
+    assert_int_equal(http_head(&d), 200);
+    http_close(&d);
+}
+
+/* Asks, ends the session, and expects the end of the call. */
+static void end_while_asked(const struct http *h, const char *text)
+{
+    int before = atomic_load(&cancelled);
+    struct http c = http_join(h);
+    legacy_send(&c, text);
+    assert_int_equal(http_head(&c), 200);
+    expect_str(http_next(&c), "method", "roots/list");
+    end_session(h);
+    expect_str(http_next(&c), "method", "notifications/cancelled");
+    assert_null(http_next(&c));
+    assert_false(c.broken);
+    assert_true(reaches(&cancelled, before + 1));
+    http_close(&c);
+}
+
+#define CALL "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}"
+
+TEST(the_end_of_a_session_ends_its_questions, "mcp:L4")
+{
+    static const char *const versions[] = {"2024-11-05", "2025-03-26", "2025-06-18", LEGACY};
+    owl_server *s = serving(ask_roots, 0);
+    server_start(s);
+    for (size_t i = 0; i < OWL_COUNT(versions); i++) {
+        struct http h = legacy_open_as(s, versions[i], "{\"roots\":{}}");
+        end_while_asked(&h, CALL);
+        http_close(&h);
+        if (i > 1)
+            continue;
+        h = legacy_open_as(s, versions[i], "{\"roots\":{}}");
+        end_while_asked(&h, "[" CALL "]");
+        http_close(&h);
+    }
+    server_end(s);
+}
+
+TEST(the_end_of_a_session_ends_questions_on_streams_that_are_not_kept, "")
+{
+    owl_server *s = serving(ask_roots, 0);
+    owl_replays_free(s->replays);
+    s->replays = owl_replays_new(&(struct owl_replay_limits){.replay_streams = 1});
+    assert_non_null(s->replays);
+    server_start(s);
+    struct http h = legacy_open(s, "{\"roots\":{}}");
+    struct http g = http_join(&h);
+    assert_int_equal(get(&g, NULL), 200);
+    end_while_asked(&h, CALL);
+    assert_null(http_next(&g));
+    http_close(&g);
+    http_close(&h);
+    server_end(s);
+}
+
+TEST(a_session_that_expires_ends_its_questions, "")
+{
+    owl_server *s = serving(ask_roots, 0);
+    owl_replays_free(s->replays);
+    s->replays = owl_replays_new(NULL); /* kept for longer than the test takes */
+    assert_non_null(s->replays);
+    server_start(s);
+    struct http h = legacy_open(s, "{\"roots\":{}}");
+    struct http c = http_join(&h);
+    int before = atomic_load(&cancelled);
+    legacy_call(&c, "t", "");
+    assert_int_equal(http_head(&c), 200);
+    expect_str(http_next(&c), "method", "roots/list");
+    http_close(&c);
+    while (owl_sessions_sweep(s->sessions, UINT64_MAX) == 0) /* until the stream is gone */
+        pause_ms(1);
+    assert_true(reaches(&cancelled, before + 1));
+    http_close(&h);
+    server_end(s);
+}
+
+static atomic_int asks_now;
+
+static int ask_late(owl_call *c, void *data)
+{
+    atomic_store(&asks_now, 1);
+    while (atomic_load(&asks_now) == 1)
+        pause_ms(1);
+    return ask_roots(c, data);
+}
+
+TEST(a_session_that_has_ended_is_not_asked, "")
+{
+    static const char *const versions[] = {"2024-11-05", "2025-03-26", LEGACY};
+    owl_server *s = serving(ask_late, 0);
+    server_start(s);
+    for (size_t i = 0; i < OWL_COUNT(versions); i++) {
+        atomic_store(&asks_now, 0);
+        struct http h = legacy_open_as(s, versions[i], "{\"roots\":{}}");
+        struct http c = http_join(&h);
+        legacy_call(&c, "t", "");
+        assert_true(reaches(&asks_now, 1));
+        end_session(&h);
+        atomic_store(&asks_now, 2);
+        assert_int_equal(http_head(&c), 200);
+        msg *m;
+        while ((m = http_next(&c)) && at(m, "method"))
+            owl_json_doc_free(m); /* asked, and never mind */
+        assert_non_null(m);
+        expect_str(m, i < 2 ? "error/message" : "result/content/0/text",
+                   "the client could not be asked: it has gone");
+        assert_null(http_next(&c));
+        http_close(&c);
+        http_close(&h);
+    }
+    server_end(s);
+}
+
 /* ---- time ---- */
 
 static int say_hello(owl_call *c, void *data)

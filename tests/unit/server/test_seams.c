@@ -111,6 +111,31 @@ TEST(a_version_of_any_length_is_refused_with_a_whole_message, "")
     pipes_close(&p);
 }
 
+static char refused[512];
+
+static void keep_refusal(void *data, owl_level level, const char *line)
+{
+    (void)data;
+    (void)level;
+    if (strstr(line, "refused: "))
+        snprintf(refused, sizeof refused, "%s", line);
+}
+
+TEST(a_refusal_has_the_same_trace_id_in_the_reply_and_in_the_log, "")
+{
+    s = server_with((owl_server_options){.reactors = 1, .log = keep_refusal});
+    server_start(s);
+    struct http h = http_open(s);
+    http_send(&h, "POST", POST_HEADERS, "{");
+    assert_int_equal(http_head(&h), 400);
+    msg *m = http_next(&h);
+    assert_int_equal(strlen(str_at(m, "error/data/trace_id")), 32);
+    http_close(&h);
+    server_end(s); /* what was logged is written */
+    assert_non_null(strstr(refused, str_at(m, "error/data/trace_id")));
+    owl_json_doc_free(m);
+}
+
 /* ---- a policy that takes its time ---- */
 
 struct pause {

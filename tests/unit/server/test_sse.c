@@ -522,8 +522,9 @@ TEST(a_peer_has_so_many_requests_and_no_more, "")
             owl_json_doc_free(m);
             continue;
         }
-        assert_int_equal(int_at(m, "error/code"), -32600);
+        assert_int_equal(int_at(m, "error/code"), -32603);
         assert_non_null(strstr(str_at(m, "error/message"), "too many"));
+        assert_true(owl_json_bool(at(m, "error/data/retryable"), false));
         owl_json_doc_free(m);
         refused++;
     }

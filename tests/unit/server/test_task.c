@@ -321,6 +321,26 @@ static void check_rounds(void)
     expect_text(task_when(s, id, "completed"), "parked=Pat");
 }
 
+TEST(tasks_that_wait_for_their_clients_give_way_when_all_places_are_taken, "")
+{
+    owl_limits limits = OWL_LIMITS;
+    limits.tasks = 3;
+    s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    add_task_tools(s);
+    server_start(s);
+    atomic_store(&gate, 0);
+    struct id runs = task_of(s, "gate"), oldest = task_of(s, "ask"), other = task_of(s, "ask");
+    owl_json_doc_free(task_when(s, oldest, "input_required"));
+    owl_json_doc_free(task_when(s, other, "input_required"));
+    expect_text(task_when(s, task_of(s, "quick"), "completed"), "quick");
+    expect_int(task_get(s, oldest), "error/code", -32602); /* forgotten */
+    expect_str(task_get(s, other), "result/status", "input_required");
+    expect_str(task_get(s, runs), "result/status", "working");
+    atomic_store(&gate, 1);
+    owl_json_doc_free(task_when(s, runs, "completed"));
+    server_end(s);
+}
+
 TEST(tasks_ask_round_after_round, "mcp:K5")
 {
     everywhere(check_rounds);

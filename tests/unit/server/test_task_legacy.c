@@ -264,6 +264,7 @@ static void check_moving(void)
     msg *q2 = next_question(&two);
     msg *m = http_next(&one);
     assert_string_equal(str_at(m, "method"), "notifications/cancelled");
+    assert_string_equal(str_at(m, "params/" RELATED), id.text);
     expect_str(m, "params/requestId", str_at(q, "id"));
     legacy_answer(&h, q, ACCEPT("Old")); /* too late: it was withdrawn */
     owl_json_doc_free(q2);
@@ -278,52 +279,178 @@ TEST(a_question_moves_with_those_who_wait, "")
     everywhere(check_moving);
 }
 
-/* Another session that knows the id waits, but is not asked. */
+/* A session that waits for the task @p id of somebody else. */
+static struct http wait_as(struct http *session, struct id id)
+{
+    struct http mine = h;
+    h = *session;
+    struct http c = open_about("7", "tasks/result", id);
+    h = mine;
+    return c;
+}
+
+/* Another session that knows the id waits and could be asked, but the one that began it is there. */
 static void check_other_session(void)
 {
     struct id id = begin("ask");
     wait_status(id, "input_required");
-    struct http mine = h, other = legacy_open(s, ELICIT);
-    h = other;
-    struct http c = open_about("7", "tasks/result", id);
-    h = mine;
+    struct http other = legacy_open(s, ELICIT);
     struct http own = open_about("8", "tasks/result", id);
     assert_int_equal(http_head(&own), 200);
-    legacy_answer(&h, next_question(&own), ACCEPT("Ann"));
+    msg *q = next_question(&own);
+    struct http c = wait_as(&other, id);
+    pause_ms(5);
+    legacy_answer(&h, q, ACCEPT("Ann"));
     expect_str(http_next(&own), "result/content/0/text", "a=Ann");
     expect_str(answer_of(c), "result/content/0/text", "a=Ann"); /* its first and only message */
     http_close(&own);
     http_close(&other);
 }
 
-TEST(only_the_session_that_began_it_is_asked, "mcp:L10")
+TEST(the_session_that_began_it_is_asked_before_others, "mcp:L10")
 {
     everywhere(check_other_session);
 }
 
-/* A modern client may look and cancel; what it answers to a legacy question is ignored. */
+static void delete_session(void)
+{
+    struct http gone = http_join(&h);
+    char *headers = text_of("Mcp-Session-Id: %s\r\n", h.session);
+    http_send(&gone, "DELETE", headers, "");
+    assert_int_equal(http_head(&gone), 200);
+    free(headers);
+    http_close(&gone);
+}
+
+/* Nobody waits who began it: others are asked, if they have declared what it takes. */
+static void check_only_others(void)
+{
+    struct http mute = legacy_open(s, "{}"), other = legacy_open(s, ELICIT), mine = h;
+    h = legacy_open(s, ELICIT);
+    struct http gone = h;
+    struct id ids[] = {begin("ask"), task_of(s, "ask"), task_of(s, "parked")};
+    delete_session();
+    http_close(&gone);
+    h = mine;
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        owl_json_doc_free(task_when(s, ids[i], "input_required"));
+        struct http c = wait_as(&other, ids[i]), silent = wait_as(&mute, ids[i]);
+        assert_int_equal(http_head(&c), 200);
+        msg *q = next_question(&c);
+        assert_string_equal(str_at(q, "params/" RELATED), ids[i].text);
+        char *text = answer_text(q, ACCEPT("Eve"));
+        legacy_tell(&h, text); /* it was not asked */
+        free(text);
+        legacy_answer(&other, q, ACCEPT("Ann"));
+        expect_str(http_next(&c), "result/content/0/text", i == 2 ? "parked=Ann" : "a=Ann");
+        expect_str(answer_of(silent), "result/content/0/text", i == 2 ? "parked=Ann" : "a=Ann");
+        http_close(&c);
+    }
+    http_close(&mute);
+    http_close(&other);
+}
+
+TEST(whoever_waits_is_asked_if_nobody_else_does, "mcp:L10 mcp:L13")
+{
+    everywhere(check_only_others);
+}
+
+static int ask_url(owl_call *c, void *data)
+{
+    (void)data;
+    const owl_json *a;
+    owl_question q = {
+        .size = sizeof q, .kind = OWL_ASK_URL, .message = "There", .url = "https://x.example/"};
+    int rc = owl_ask(c, "a", &q, &a);
+    return rc ? rc : owl_result_textf(c, "a=%s", given_name(a));
+}
+
+/* What the older form must have and the newer has not is added. */
+TEST(an_url_of_a_modern_task_has_an_id_for_a_session, "mcp:L13")
+{
+    s = task_server(1);
+    add_tool(s, (owl_tool){.name = "url", .handler = ask_url, .flags = OWL_TASK});
+    h = legacy_open(s, "{\"elicitation\":{\"url\":{}}}");
+    msg *m = modern_with(s, "tools/call", "url", "\"name\":\"url\"",
+                         "{\"elicitation\":{\"url\":{}},\"extensions\":{\"" EXTENSION "\":{}}}");
+    struct id id = id_at(m, "result/taskId");
+    owl_json_doc_free(m);
+    struct http c = open_about("7", "tasks/result", id);
+    assert_int_equal(http_head(&c), 200);
+    m = next_question(&c);
+    assert_int_equal(strlen(str_at(m, "params/elicitationId")), 32);
+    assert_string_equal(str_at(m, "params/url"), "https://x.example/");
+    assert_string_equal(str_at(m, "params/" RELATED), id.text);
+    legacy_answer(&h, m, "{\"action\":\"decline\"}");
+    expect_str(http_next(&c), "result/content/0/text", "a=decline");
+    http_close(&c);
+    http_close(&h);
+    task_server_end(s);
+}
+
+/* Progress and log messages are for the session that asked for them. */
+static void check_others_hear_nothing(void)
+{
+    struct http other = legacy_open(s, ELICIT);
+    struct id id = begin("tell");
+    assert_true(reaches(&begun, 1));
+    struct http c = wait_as(&other, id);
+    pause_ms(5);
+    atomic_store(&gate, 2);
+    expect_str(answer_of(c), "result/content/0/text", "through");
+    http_close(&other);
+}
+
+TEST(others_are_not_told_what_a_task_says, "mcp:L13")
+{
+    everywhere(check_others_hear_nothing);
+}
+
+/* Of two questions that are out one is answered by a modern client: the legacy one is told so. */
+static void check_mixed_answers(void)
+{
+    struct id id = begin("ask2");
+    struct http c = open_about("7", "tasks/result", id);
+    assert_int_equal(http_head(&c), 200);
+    msg *a = next_question(&c), *b = next_question(&c);
+    expect_ack(task_update(s, id, "{\"a\":" ACCEPT("Bob") "}"));
+    msg *m = http_next(&c);
+    assert_string_equal(str_at(m, "method"), "notifications/cancelled");
+    expect_str(m, "params/requestId", str_at(a, "id"));
+    for (bool gone = false; !gone; pause_ms(2)) {
+        m = task_when(s, id, "input_required");
+        assert_non_null(at(m, "result/inputRequests/b"));
+        gone = !at(m, "result/inputRequests/a");
+        owl_json_doc_free(m);
+    }
+    legacy_answer(&h, a, ACCEPT("Ann")); /* too late */
+    legacy_answer(&h, b, ACCEPT("Ben"));
+    expect_str(http_next(&c), "result/content/0/text", "a=Bob b=Ben");
+    http_close(&c);
+}
+
+/* A modern client may look, cancel and answer. */
 static void check_both_forms(void)
 {
     struct id id = begin("ask");
-    struct http c = open_about("7", "tasks/result", id);
-    assert_int_equal(http_head(&c), 200);
-    msg *q = next_question(&c);
+    wait_status(id, "input_required");
     expect_ack(task_update(s, id, "{\"a\":" ACCEPT("Bob") "}"));
-    expect_str(task_get(s, id), "result/status", "input_required");
-    legacy_answer(&h, q, ACCEPT("Ann"));
-    expect_str(http_next(&c), "result/content/0/text", "a=Ann");
-    http_close(&c);
+    expect_str(with_task("tasks/result", id), "result/content/0/text", "a=Bob");
+    check_mixed_answers();
     id = begin("gate");
     expect_ack(about(s, "tasks/cancel", id, ""));
     expect_str(with_task("tasks/get", id), "result/status", "cancelled");
     id = task_of(s, "ask");
-    c = open_about("7", "tasks/result", id);
-    owl_json_doc_free(task_when(s, id, "input_required"));
+    struct http c = open_about("7", "tasks/result", id);
+    assert_int_equal(http_head(&c), 200);
+    owl_json_doc_free(next_question(&c));
     expect_ack(task_update(s, id, "{\"a\":" ACCEPT("Bob") "}"));
-    expect_str(answer_of(c), "result/content/0/text", "a=Bob");
+    expect_str(http_next(&c), "method", "notifications/cancelled");
+    expect_str(http_next(&c), "result/content/0/text", "a=Bob");
+    http_close(&c);
 }
 
-TEST(the_two_forms_do_not_disturb_each_other, "mcp:L13")
+TEST(a_task_is_answered_in_either_form, "mcp:L13")
 {
     everywhere(check_both_forms);
 }

@@ -106,12 +106,12 @@ TEST(a_question_that_finds_no_room_fails_the_task, "mcp:K4")
     for (unsigned delay_ms = 0; delay_ms <= 4; delay_ms += 4) {
         begin(1, delay_ms);
         atomic_store(&store_fail_rc, -OWL_ELIMIT);
-        struct id id = task_of(s, "rounds");
+        struct id id = task_of(s, "ask2");
         owl_json_doc_free(task_when(s, id, "input_required"));
         int puts = atomic_load(&store_puts);
-        expect_ack(task_update(s, id, "{\"zz\":1}")); /* shows the same again */
         fail_puts(1, -OWL_ELIMIT);
-        expect_ack(task_update(s, id, "{\"zz\":1}"));
+        expect_ack(task_update(s, id, "{\"zz\":1}")); /* nothing to save */
+        expect_ack(task_update(s, id, "{\"a\":" ACCEPT("Ann") "}"));
         msg *m = task_when(s, id, "completed");
         assert_true(owl_json_bool(at(m, "result/result/isError"), false));
         assert_true(atomic_load(&store_puts) > puts);
