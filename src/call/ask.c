@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/sized.h"
 #include "call/check.h"
 #include "call/task.h"
 #include "codec/json.h"
@@ -165,15 +166,12 @@ static int write_params(struct owl_call *c, const owl_question *q, struct owl_bu
     return 0;
 }
 
-/* Copies the members that the caller knows. */
 static int read_question(const owl_question *in, owl_question *ret)
 {
-    if (!in || in->size < offsetof(owl_question, message) ||
-        (unsigned)in->kind >= OWL_COUNT(kinds) || !kinds[in->kind].method)
-        return -OWL_EINVAL;
-    memset(ret, 0, sizeof *ret);
-    memcpy(ret, in, in->size < sizeof *ret ? in->size : sizeof *ret);
-    return 0;
+    int rc = OWL_SIZED_READ(ret, owl_question, kind, in, NULL);
+    if (rc == 0 && ((unsigned)ret->kind >= OWL_COUNT(kinds) || !kinds[ret->kind].method))
+        rc = -OWL_EINVAL;
+    return rc;
 }
 
 /* Whether this handler may put this question to this client. */

@@ -11,6 +11,7 @@ static int bad_questions(owl_call *c, void *data)
         int rc;
     } bad[] = {
         {{.size = 3}, -OWL_EINVAL},
+        {{.size = sizeof(owl_question) + 1, .kind = OWL_ASK_ROOTS}, -OWL_EINVAL},
         {{.size = sizeof(owl_question)}, -OWL_EINVAL},
         {{.size = sizeof(owl_question), .kind = (owl_ask_kind)9}, -OWL_EINVAL},
         {{.size = sizeof(owl_question), .kind = OWL_ASK_FORM, .message = "m"}, -OWL_EINVAL},
