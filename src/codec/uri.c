@@ -195,11 +195,24 @@ static bool may_begin(const struct match *m, size_t var, size_t at)
     return m->begins[var][at / 64] >> (at % 64) & 1;
 }
 
+/* Whether @p at, behind some character of @p uri, is within an escape or a character of UTF-8. */
+static bool is_within(owl_str uri, size_t at)
+{
+    if (uri.p[at - 1] == '%' || (at >= 2 && uri.p[at - 2] == '%'))
+        return true;
+    if (at == uri.n)
+        return false;
+    int high = (unsigned char)uri.p[at] >> 4;
+    if (uri.p[at] == '%' && at + 1 < uri.n)
+        high = owl_hex_digit(uri.p[at + 1]);
+    return high >= 0x8 && high <= 0xB; /* it goes on what came before */
+}
+
 /* Whether variable @p var may end at @p at, given where the next one may begin. */
 static bool may_end(const struct match *m, size_t var, size_t at)
 {
     owl_str tail = m->t->vars[var].tail;
-    if (!literal_at(m->uri, at, tail))
+    if (!literal_at(m->uri, at, tail) || is_within(m->uri, at))
         return false;
     if (var + 1 == m->t->n)
         return at + tail.n == m->uri.n;

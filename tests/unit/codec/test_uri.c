@@ -84,6 +84,15 @@ TEST(templates_match_greedily_within_their_limits, "")
         {"a:{+x}", "a:1/%ff/2", NULL},
         {"a:{x}/{y}", "a:1/%zz", NULL},
         {"a:{x}/{y}", "a:%zz/1", NULL},
+        /* nothing is cut within an escape or a character */
+        {"a:{x}{y}", "a:b%41", "x=b;y=%41;"},
+        {"a:{x}{y}", "a:b%41c", "x=b%41;y=c;"},
+        {"a:{x}{y}", "a:b%C3%A9", "x=b;y=%C3%A9;"},
+        {"a:{x}{y}", "a:b\xc3\xa9", "x=b;y=\xc3\xa9;"},
+        {"a:{x}{y}", "a:%C3\xa9", NULL},
+        {"a:{x}{y}", "a:%C3%A9", NULL},
+        {"a:{+x}{y}", "a:b/\xc3\xa9", "x=b/;y=\xc3\xa9;"},
+        {"a:{x}2{y}", "a:12%20q", "x=1;y=%20q;"},
     };
     for (size_t i = 0; i < OWL_COUNT(cases); i++) {
         const struct match_case *c = &cases[i];
