@@ -84,7 +84,7 @@ struct owl_runtime {
     pthread_t *workers;
     unsigned workers_made; /* threads ever started; they are joined at the stop */
     unsigned workers_live;
-    unsigned workers_free; /* neither running nor ended: each takes one off the queue soon */
+    unsigned workers_free; /* neither running nor ended: each looks at the queue soon */
 
     struct owl_reactor reactors[]; /* opt.reactors of them */
 };

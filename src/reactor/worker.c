@@ -3,7 +3,7 @@
  * Threads: submit from any. All state is under rt->mu, never held while work runs.
  * Invariants: there is a queue only if there is a worker; workers_free counts those that are about
  * to look at the queue, including one that was just made, so that a thread is made only when the
- * queue holds more than they will take.
+ * queue holds more than they will take, and may be taken.
  *
  * The queue has lanes, which take turns, and a client's work goes into one of them: however much
  * one client sends, it delays those of other lanes by a turn. Nor does a lane ever have all workers,
@@ -117,10 +117,12 @@ static int submit(struct owl_runtime *rt, struct owl_work *w)
         return -OWL_ECLOSED;
     unsigned can_be_made = rt->opt.workers - rt->workers_made;
     uint64_t room = (uint64_t)rt->opt.max_queued_work + rt->workers_free + can_be_made;
-    if (rt->queued >= room && lane_of(rt, w)->n >= rt->opt.max_queued_work / OWL_LANES)
+    const struct owl_lane *lane = lane_of(rt, w);
+    if (rt->queued >= room && lane->n >= rt->opt.max_queued_work / OWL_LANES)
         return -OWL_ELIMIT;
-    if (rt->queued >= rt->workers_free && can_be_made > 0 && worker_make(rt) != 0 &&
-        rt->workers_made == 0)
+    bool wanted = rt->queued >= rt->workers_free &&
+                  lane->n + lane->running < lane_workers(rt, lane);
+    if (wanted && can_be_made > 0 && worker_make(rt) != 0 && rt->workers_made == 0)
         return -OWL_ENOMEM; /* with a worker at least the work would only have to wait */
     queue_push(rt, w);
     pthread_cond_signal(&rt->work);

@@ -6,8 +6,8 @@
 #include "base/list.h"
 #include "reactor/reactor.h"
 
-/* Clients take turns, and none has all workers. Zero, but for `run` and `client`, before it is queued
- * for the first time. */
+/* Clients take turns, and none that can be told apart has more than three quarters of the workers,
+ * if there are several. Zero, but for `run` and `client`, before it is queued for the first time. */
 struct owl_work {
     struct owl_list node;
     bool queued;                     /* under the lock of the queue */
@@ -15,7 +15,8 @@ struct owl_work {
     void (*run)(struct owl_work *w); /* on a worker thread; owns w */
 };
 
-/* Queue @p w. In a full queue a client still gets its even share. @errors OWL_ELIMIT (the queue is
+/* Queue @p w. In a full queue a client, or those few that share its lane, still gets an even share
+ * of max_queued_work. @errors OWL_ELIMIT (the queue is
  * full), OWL_ECLOSED (stopped), OWL_ENOMEM (no thread could be made); w stays the caller's then. */
 OWL_NODISCARD int owl_worker_submit(struct owl_runtime *rt, struct owl_work *w);
 /* Take @p w out of the queue: true, and it is the caller's again. False: it is not there. */

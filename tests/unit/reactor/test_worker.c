@@ -195,6 +195,21 @@ TEST(a_stop_runs_what_a_client_still_has_in_the_queue, "")
     owl_runtime_aunref(rt);
 }
 
+TEST(no_thread_is_made_for_work_that_it_may_not_take, "")
+{
+    struct owl_runtime *rt = runtime_with(8, 20);
+    struct flag gate = {0};
+    struct job jobs[10] = {0};
+    for (unsigned i = 0; i < OWL_COUNT(jobs); i++) {
+        jobs[i] = (struct job){.work = {.run = job_run, .client = 7}, .gate = &gate};
+        assert_int_equal(owl_worker_submit(rt, &jobs[i].work), 0);
+    }
+    assert_int_equal(threads_made(rt), 6);
+    flag_raise(&gate);
+    assert_true(flag_wait(&finished, OWL_COUNT(jobs)));
+    runtime_end(rt);
+}
+
 TEST(what_is_withdrawn_is_not_run_and_leaves_its_place, "")
 {
     struct job jobs[4] = {0}, more = {.work = {.run = job_run, .client = 7}};
