@@ -164,6 +164,7 @@ void *owl_block_new(size_t n, size_t *ret_size)
 void *owl_block_grow(void *p, size_t *size, size_t n)
 {
     size_t old_size = *size;
+    OWL_ASSERT(n > old_size);
     void *moved = take(n, size);
     if (moved) {
         memcpy(moved, p, old_size);

@@ -17,7 +17,7 @@ void owl_chunk_free(void *p);
 
 /* At least @p n bytes, *ret_size in fact. NULL without memory. */
 OWL_NODISCARD void *owl_block_new(size_t n, size_t *ret_size);
-/* One of more than *size bytes, at least @p n, with the same first *size; NULL: it stays as it is. */
+/* One of @p n bytes, more than *size, with the same first *size; NULL: it stays as it is. */
 OWL_NODISCARD void *owl_block_grow(void *p, size_t *size, size_t n);
 void owl_block_free(void *p, size_t size);
 

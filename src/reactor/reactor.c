@@ -110,6 +110,8 @@ static bool run(struct owl_reactor *r, uv_run_mode mode)
     bool alive = run_quietly(&r->loop, mode) != 0;
     owl_watch__turn_end(r);
     self = before;
+    if (!alive && !before) /* no lull will come any more */
+        owl_thread_keep_nothing();
     return alive;
 }
 

@@ -370,6 +370,32 @@ TEST(a_reactor_gives_memory_back_that_it_does_not_need_for_seconds, "")
     assert_int_equal(kept, 0);
     runtime_end(rt);
 }
+
+struct keeping {
+    struct owl_msg msg;
+    size_t kept;
+};
+
+static void keep_in_message(struct owl_reactor *r, struct owl_msg *m)
+{
+    keep_a_block(r, &OWL_CONTAINER(m, struct keeping, msg)->kept);
+}
+
+TEST(the_thread_of_a_program_keeps_nothing_after_the_end, "")
+{
+    struct owl_runtime *rt = runtime_new(&embedded);
+    struct keeping k = {.msg.run = keep_in_message};
+    assert_int_equal(owl_runtime_start(rt, NULL), 0);
+    assert_true(owl_post(owl_runtime_at(rt, 0), &k.msg));
+    assert_true(owl_runtime_step(rt));
+    assert_true(k.kept >= 1000000);
+    owl_runtime_stop(rt);
+    owl_runtime_join(rt);
+    owl_runtime_aunref(rt);
+    assert_int_equal(owl_thread_kept(), 0);
+    keep_a_block(NULL, &k.kept);
+    assert_int_equal(k.kept, 0);
+}
 #endif
 
 TEST(broken_contracts_abort, "")
