@@ -17,7 +17,8 @@
 
 struct unsent {
     uv_write_t write;
-    size_t size; /* of this object, what c->queued counts */
+    size_t size;    /* of the block */
+    size_t counted; /* in c->queued: what is needed of it */
     char data[];
 };
 
@@ -25,12 +26,12 @@ static void on_written(uv_write_t *write, int status)
 {
     struct unsent *u = OWL_CONTAINER(write, struct unsent, write);
     struct owl_http__conn *c = write->handle->data;
-    size_t size = u->size;
-    owl_block_free(u, size);
+    size_t counted = u->counted;
+    owl_block_free(u, u->size);
     if (c->state == OWL_HTTP__CLOSED)
         return;
-    c->queued -= size;
-    c->shard->queued -= size;
+    c->queued -= counted;
+    c->shard->queued -= counted;
     owl_list_del(&c->behind);
     if (c->queued > 0)
         owl_list_add(&c->shard->behind, &c->behind); /* it reads */
@@ -65,19 +66,20 @@ static void gather(char *to, const struct iovec *iov, size_t n, size_t at, size_
 static bool queue_slice(struct owl_http__conn *c, const struct iovec *iov, size_t n, size_t at,
                         size_t len)
 {
-    size_t size;
-    struct unsent *u = owl_block_new(sizeof(*u) + len, &size);
+    size_t size, counted = sizeof(struct unsent) + len;
+    struct unsent *u = owl_block_new(counted, &size);
     if (!u)
         return false;
     u->size = size;
+    u->counted = counted;
     gather(u->data, iov, n, at, len);
     uv_buf_t buf = {.base = u->data, .len = len};
     if (uv_write(&u->write, (uv_stream_t *)&c->tcp, &buf, 1, on_written) != 0) {
         owl_block_free(u, size);
         return false;
     }
-    c->queued += u->size;
-    c->shard->queued += u->size;
+    c->queued += counted;
+    c->shard->queued += counted;
     return true;
 }
 
