@@ -270,9 +270,10 @@ static int socket_options(int fd, int family)
 {
     static const int on = 1, off = 0, unsent = UNSENT_BYTES;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent)) != 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
         return -1;
+    /* Not every system that calls itself Linux has it: there peers that do not read cost more. */
+    OWL_IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent)));
     if (family == AF_INET6)
         return setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     return 0;
