@@ -1,6 +1,7 @@
 /* Event streams. */
 #include "support/test.h"
 
+#include "base/block.h"
 #include "transport/http1_conn.h"
 #include "unit/transport/http_fixture.h"
 
@@ -222,6 +223,39 @@ TEST(a_peer_that_does_not_read_its_stream_is_dropped, "")
     client_send(&client, "GET /flood HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(gone_within(&server, 1, 5000));
     assert_int_equal(atomic_load(&server.flood_rc), -OWL_ELIMIT);
+    stop();
+}
+
+/* The thread keeps blocks that are twice as long as what is written into them. */
+static void write_into_kept_blocks(struct server *s, struct owl_reactor *r)
+{
+    enum { KEPT = 16, BYTES = 33000 };
+    static char text[BYTES];
+    struct owl_http__shard *shard = s->http->shards[owl_reactor_index(r)];
+    struct owl_http__conn *c = OWL_CONTAINER(shard->conns.next, struct owl_http__conn, link);
+    void *kept[KEPT];
+    size_t sizes[KEPT], written = 0;
+    for (size_t i = 0; i < KEPT; i++)
+        kept[i] = owl_block_new(OWL_HTTP__SLICE_BYTES, &sizes[i]);
+    for (size_t i = 0; i < KEPT; i++)
+        owl_block_free(kept[i], sizes[i]);
+    memset(text, 'x', BYTES);
+    while (c->queued == 0) /* the kernel takes it */
+        assert_int_equal(owl_http_stream_write(&c->req, (owl_str){text, BYTES}), 0);
+    size_t before = c->queued;
+    for (; written < 10UL * BYTES; written += BYTES)
+        assert_int_equal(owl_http_stream_write(&c->req, (owl_str){text, BYTES}), 0);
+    assert_in_range(c->queued - before, written, written + written / 50);
+}
+
+TEST(a_peer_may_leave_unread_what_the_limit_says, "")
+{
+    struct answer a;
+    start();
+    client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_head(&client, &a);
+    answer_free(&a);
+    server_run(&server, write_into_kept_blocks);
     stop();
 }
 
