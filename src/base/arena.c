@@ -118,8 +118,11 @@ static void *alloc_big(struct owl_arena *a, size_t n)
 static void *realloc_big(struct owl_arena *a, void *p, size_t n)
 {
     struct big *b = OWL_CONTAINER(p, struct big, data);
-    if (n <= b->n)
+    if (n <= b->n) {
+        a->used -= b->n - n;
+        b->n = n;
         return p;
+    }
     size_t more = n - b->n;
     if (!owl_arena_charge(a, more))
         return NULL;

@@ -18,7 +18,8 @@ void owl_arena_free(struct owl_arena *a);
  * which. */
 OWL_NODISCARD void *owl_arena_alloc(struct owl_arena *a, size_t n);
 OWL_NODISCARD void *owl_arena_zalloc(struct owl_arena *a, size_t n);
-/* Grows the object in place when it is the newest one, otherwise moves it. p NULL: a new object. */
+/* Grows the object in place when it is the newest one, otherwise moves it; it never moves to become
+ * shorter. p NULL: a new object. */
 OWL_NODISCARD void *owl_arena_realloc(struct owl_arena *a, void *p, size_t old_n, size_t new_n);
 /* A NUL-terminated copy. */
 OWL_NODISCARD char *owl_arena_dup(struct owl_arena *a, owl_str s);

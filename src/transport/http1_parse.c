@@ -10,8 +10,7 @@
 
 enum {
     FIRST_HEADERS = 16,     /* enough for an ordinary head */
-    FIRST_BODY = 64 * 1024, /* believed of a Content-Length before bytes have come */
-    BODY_GROWTH = 8,        /* … and how many times of what has come */
+    FIRST_BODY = 16 * 1024, /* believed of a Content-Length before bytes have come */
     RAW_SLACK = 1024,       /* method, version and ordinary white space of a head */
     CHUNK_OVERHEAD = 8      /* times what they hold: six are ordinary for a byte a chunk */
 };
@@ -328,14 +327,11 @@ static int on_head(llhttp_t *llhttp)
 
 /* ---- body and end ---- */
 
-/* What has not come is only reserved: it costs no pages unless a thread kept them anyway. */
+/* Twofold: what a body takes and has not come, at most as much as has, counts nowhere. */
 static bool body_grow(struct owl_http__parse *p, size_t need)
 {
-    size_t most = p->_chunked ? p->limits->body_bytes : p->_announced, cap = p->_body_cap;
-    if (cap < FIRST_BODY)
-        cap = p->_chunked ? cap * 2 : FIRST_BODY;
-    else
-        cap = cap < most / BODY_GROWTH ? cap * BODY_GROWTH : most;
+    size_t most = p->_chunked ? p->limits->body_bytes : p->_announced;
+    size_t cap = p->_body_cap || p->_chunked ? 2 * p->_body_cap : FIRST_BODY;
     if (cap > most)
         cap = most;
     if (cap < need)
@@ -372,7 +368,10 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t n)
 
 static int on_complete(llhttp_t *llhttp)
 {
-    parse_of(llhttp)->stage = OWL_HTTP__COMPLETE;
+    struct owl_http__parse *p = parse_of(llhttp);
+    if (p->_body) /* who looks at what the message takes sees its length; it stays where it is */
+        p->_body = owl_arena_realloc(p->arena, p->_body, p->_body_cap, p->view.body.n);
+    p->stage = OWL_HTTP__COMPLETE;
     return HPE_PAUSED;
 }
 

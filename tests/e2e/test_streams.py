@@ -269,6 +269,25 @@ def listening_needs_its_filter():
 
 
 @test()
+def a_filter_may_be_long_however_it_is_sent():
+    """Its own length counts, not what its chunks made the server reserve."""
+    headers, message = modern_request("subscriptions/listen", request_id=1)
+    for n, kind in ((70, "text/event-stream"), (140, "text/event-stream"),
+                    (240, "text/event-stream"), (300, "application/json")):
+        message["params"]["notifications"] = {
+            "resourceSubscriptions": [f"test://{i}/{'x' * 990}" for i in range(n)]}
+        body = json.dumps(message).encode()
+        chunks = b"".join(b"%x\r\n%b\r\n" % (len(c), c) for c in
+                          (body[at:at + 4096] for at in range(0, len(body), 4096)))
+        chunked = dict(headers, **{"Content-Length": None, "Transfer-Encoding": "chunked"})
+        for fields, sent in ((headers, body), (chunked, chunks + b"0\r\n\r\n")):
+            with Connection() as c:
+                c.send(encode("POST", "/mcp", fields, sent, c.port))
+                equal(c.head().headers["content-type"], kind,
+                      f"{len(body)} bytes, {'chunked' if fields is chunked else 'whole'}")
+
+
+@test()
 def listeners_and_sessions_are_told_on_every_reactor():
     """With several reactors the streams are spread over them."""
     sessions = [session() for _ in range(6)]
