@@ -188,6 +188,16 @@ static void unlock_and_wake(struct owl_replay *log)
         rd->ready(rd);
 }
 
+bool owl_replay__give_way(struct owl_replay *log)
+{
+    pthread_mutex_lock(&log->lock);
+    bool read = log->reader && !log->reader->_lost && !log->finished;
+    if (!read)
+        set_forgotten(log);
+    pthread_mutex_unlock(&log->lock);
+    return !read;
+}
+
 void owl_replay__forget(struct owl_replay *log)
 {
     pthread_mutex_lock(&log->lock);

@@ -35,7 +35,7 @@ struct owl_replay {
     struct owl_msg told; /* posted once: it was forgotten */
 
     /* under the table's lock */
-    struct owl_replay__shelf *shelf; /* NULL: forgotten */
+    struct owl_replay__shelf *shelf; /* NULL: nobody finds it any more */
     struct owl_list on_shelf, in_line;
     uint64_t line_ms; /* since when it stands in line */
 
@@ -68,6 +68,8 @@ static inline void owl_replay__ref(struct owl_replay *log)
 
 /* It is off its shelf: nobody finds it any more; a reader that has it reads on. */
 void owl_replay__forget(struct owl_replay *log);
+/* The same unless somebody reads it: false. */
+OWL_NODISCARD bool owl_replay__give_way(struct owl_replay *log);
 
 /* ---- replays.c ---- */
 

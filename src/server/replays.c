@@ -82,10 +82,23 @@ static bool is_due(const struct owl_replay *log, uint64_t now_ms)
     return !owl_list_empty(&log->in_line) && now_ms >= log->line_ms + log->all->limits.replay_ms;
 }
 
+/* A log that stands in line is forgotten; false: somebody has just come back to it, and it leaves
+ * the line. */
+static bool give_way(struct owl_replay *log)
+{
+    if (!owl_replay__give_way(log)) {
+        owl_list_del(&log->in_line);
+        return false;
+    }
+    take_off_shelf(log);
+    owl_replay_unref(log);
+    return true;
+}
+
 static void sweep(struct owl_replays *all, uint64_t now_ms)
 {
     for (struct owl_replay *log; (log = first_in_line(all)) && is_due(log, now_ms);)
-        forget(log);
+        OWL_IGNORE(give_way(log)); /* in either case it stands there no more */
 }
 
 void owl_replays_sweep(struct owl_replays *all, uint64_t now_ms)
@@ -102,7 +115,7 @@ void owl_replays__make_room(struct owl_replays *all, size_t more)
     pthread_mutex_lock(&all->lock);
     for (struct owl_replay *log; atomic_load(&all->bytes) + more > all->limits.replay_total_bytes &&
                                  (log = first_in_line(all));)
-        forget(log);
+        OWL_IGNORE(give_way(log)); /* likewise */
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -158,10 +171,8 @@ static bool make_place(struct owl_replay__shelf *sh, unsigned max)
         return true;
     OWL_LIST_EACH (&sh->logs, it) {
         struct owl_replay *log = OWL_CONTAINER(it, struct owl_replay, on_shelf);
-        if (owl_list_empty(&log->in_line))
-            continue;
-        forget(log);
-        return true;
+        if (!owl_list_empty(&log->in_line) && give_way(log))
+            return true;
     }
     return false;
 }

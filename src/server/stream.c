@@ -9,6 +9,7 @@
 #include "server/front.h"
 
 #define NO_MEMORY "out of memory; try again later"
+#define HAS_ENDED "the session has just ended: initialize again"
 
 /* ---- an HTTP response that reads a log ---- */
 
@@ -206,8 +207,13 @@ static void open_feed(struct owl_server *s, struct owl_http_req *req, struct owl
     struct feed *f = feed_new(s, owl_http_reactor(req), session);
     if (!f || owl_replay_attach(f->log, &st->reader, 0) != 0) {
         stream_drop(st);
-        owl_front__reply_error(s, req, f ? 409 : 503,
-                               f ? "another GET of this session came at the same time" : NO_MEMORY);
+        if (!f)
+            owl_front__reply_error(s, req, 503, NO_MEMORY);
+        else if (owl_session_ended(session))
+            owl_front__reply_error(s, req, 404, HAS_ENDED);
+        else
+            owl_front__reply_error(s, req, 409,
+                                   "another GET of this session came at the same time");
         if (f)
             feed_end(&f->sub);
         return;
@@ -244,7 +250,10 @@ static void go_on(struct owl_server *s, struct owl_http_req *req, struct owl_ses
         return;
     if (owl_replay_attach(mark->log, &st->reader, mark->from) != 0) {
         stream_drop(st);
-        refuse_event_id(s, req, -OWL_ENOTFOUND);
+        if (owl_session_ended(session))
+            owl_front__reply_error(s, req, 404, HAS_ENDED);
+        else
+            refuse_event_id(s, req, -OWL_ENOTFOUND);
         return;
     }
     begin(st);

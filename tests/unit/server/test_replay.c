@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "server/replay.h"
+#include "server/replay_log.h"
 #include "support/test.h"
 
 /* ---- a table, a reactor that is run by hand, readers that remember ---- */
@@ -720,4 +720,55 @@ TEST(without_memory_nothing_is_lost_but_what_was_to_be_added, "")
     owl_replay_detach(&r.rd);
     owl_replay_finish(log);
     rig_close(&g);
+}
+
+struct comeback {
+    struct owl_replay *log;
+    struct reader *reader;
+};
+
+static void *come_back(void *arg)
+{
+    struct comeback *c = arg;
+    assert_int_equal(owl_replay_attach(c->log, &c->reader->rd, 2), 0);
+    return NULL;
+}
+
+static bool is_read(struct owl_replay *log)
+{
+    pthread_mutex_lock(&log->lock);
+    bool read = log->reader != NULL;
+    pthread_mutex_unlock(&log->lock);
+    return read;
+}
+
+/* Another reactor has the lock of the table, and forgets what stands in line. */
+TEST(who_came_back_in_time_keeps_the_producer, "")
+{
+    for (int i = 0; i < 50; i++) {
+        struct rig g = rig_open((struct owl_replay_limits){.replay_ms = 60000});
+        int forgotten = 0;
+        struct owl_replay *log = log_of(&g, 1, 1, &forgotten);
+        struct reader a, b;
+        reader_open(&g, &a, log, 0);
+        say(log, "one");
+        owl_replay_detach(&a.rd); /* it stands in line */
+        turn(&g);
+        reader_init(&g, &b);
+        struct comeback c = {log, &b};
+        pthread_t t;
+        pthread_mutex_lock(&g.all->lock);
+        assert_int_equal(pthread_create(&t, NULL, come_back, &c), 0);
+        while (!is_read(log))
+            usleep(100);
+        pthread_mutex_unlock(&g.all->lock);
+        owl_replays_sweep(g.all, UINT64_MAX);
+        assert_int_equal(pthread_join(t, NULL), 0);
+        turn(&g);
+        turn(&g);
+        assert_int_equal(forgotten, 0);
+        owl_replay_finish(log);
+        owl_replay_detach(&b.rd);
+        rig_close(&g);
+    }
 }
