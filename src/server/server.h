@@ -27,6 +27,10 @@ struct owl_front {
     uint64_t client;   /* whose work it brings: see reactor/worker.h */
     /* `initialize` has made a session: the front keeps it. */
     void (*adopt)(struct owl_front *f, struct owl_session *s);
+    /* The front stays although its last call is answered, until it is let go; NULL where fronts go
+     * with their call (HTTP), or with the server (stdio). */
+    void (*hold)(struct owl_front *f);
+    void (*let_go)(struct owl_front *f);
     /* The value of the header Mcp-Param-NAME, or absent, and whether it has another one, too; NULL
      * where there are no headers. */
     owl_str (*param)(struct owl_front *f, owl_str name, bool *ret_twice);

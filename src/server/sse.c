@@ -124,6 +124,16 @@ static void peer_respond(struct owl_sink *sink, struct owl_call *c, owl_str mess
     peer_release(p);
 }
 
+static void peer_hold(struct owl_front *f)
+{
+    OWL_CONTAINER(f, struct peer, front)->busy++;
+}
+
+static void peer_let_go(struct owl_front *f)
+{
+    peer_release(OWL_CONTAINER(f, struct peer, front));
+}
+
 static const struct owl_sink_ops peer_ops = {.send = peer_send, .respond = peer_respond};
 
 /* ---- the legacy session ---- */
@@ -173,6 +183,8 @@ static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req)
                                   .reactor = r,
                                   .principal = {p->principal, who.n},
                                   .adopt = peer_adopt,
+                                  .hold = peer_hold,
+                                  .let_go = peer_let_go,
                                   .can_send = true};
     p->req = req;
     /* Sessions count from 1: the upper half is left for those who have none yet. */

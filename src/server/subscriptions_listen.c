@@ -71,8 +71,8 @@ static bool enter(struct owl_call *c)
 static void sub_end(struct owl_sub *sub)
 {
     struct owl_call *c = sub->call;
-    struct owl_sink *sink = c->sink; /* that of HTTP goes with the call, others stay */
-    bool http = front_of(c)->http;
+    struct owl_front *front = front_of(c);
+    bool http = front->http; /* it goes with the call */
     struct owl_buf b;
     forget(sub);
     owl_buf_init(&b, 4096);
@@ -82,9 +82,13 @@ static void sub_end(struct owl_sub *sub)
     owl_buf_putz(&b, ",\"reason\":\"the server is stopping\"}");
     owl_rpc_end(&b);
     put_id(&c->result.meta, c);
+    if (front->hold)
+        front->hold(front);
     bool ended = owl_call_complete(c); /* otherwise it was being cancelled */
-    if (ended && !http && b.rc == 0)
-        OWL_IGNORE(sink->ops->send(sink, NULL, owl_buf_str(&b))); /* nobody listens: fine */
+    if (ended && !http && b.rc == 0)   /* nobody listens: fine */
+        OWL_IGNORE(front->sink.ops->send(&front->sink, NULL, owl_buf_str(&b)));
+    if (!http && front->let_go)
+        front->let_go(front);
     owl_buf_done(&b);
 }
 
