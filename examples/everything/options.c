@@ -68,6 +68,7 @@ static const struct {
     LIMIT(listens),
     LIMIT(sessions),
     LIMIT(session_idle_ms),
+    LIMIT(session_calls),
     LIMIT(subscription_bytes),
     LIMIT(replay_events),
     LIMIT(replay_bytes),

@@ -399,8 +399,8 @@ static void batch_add_error(struct batch *b, struct owl_call *c, int rc)
         .error = -rc,
         .rpc_code = owl_err_info(OWL_EINTERNAL)->rpc_code,
         .message = rc == -OWL_ELIMIT
-                       ? OWL_STR("the answers to the batch are too large together; send this "
-                                 "request by itself")
+                       ? OWL_STR("this has run, but the answers to the batch are too large "
+                                 "together; send such requests one at a time")
                        : owl_str_of(owl_err_info(rc)->text),
         .trace_id = owl_str_of(owl_call_trace_id(c))};
     OWL_LOG(c->host->log, OWL_LEVEL_INFO, "dispatch", "%.*s failed: %s trace_id=%s",

@@ -97,7 +97,7 @@ OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
 /* Whom the client certificate of the connection names (see tls.h); empty without one. As long as
  * the request. */
 owl_str owl_http_peer(const struct owl_http_req *req);
-/* owl_peer_number() of the connection. */
+/* owl_peer_number() of the connection; not after `gone`. */
 uint64_t owl_http_peer_number(const struct owl_http_req *req);
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req);
 /* A word for the ops' own state. */
