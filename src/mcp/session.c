@@ -30,7 +30,7 @@ enum {
     ID_BYTES = 10 + 1 + 2 * RANDOM_BYTES + 1,
     SUBSCRIPTIONS = 1000,
     SUBSCRIPTION_BYTES = 128, /* about what one takes besides its uri */
-    TRIES = 8,                /* sessions that give way to one subscription at most */
+    TRIES = 4,                /* sessions that give way to one subscription, if others are faster */
     SAMPLE = 8,               /* stripes that are looked at for a session that can go */
     LOOKS = 4,                /* … and sessions of each */
     INITIALIZED_MS = 600000
@@ -428,31 +428,36 @@ static bool rather(const struct owl_session *a, const struct owl_session *b, enu
     return from == SUBSCRIBED ? atomic_load(&a->taken) > atomic_load(&b->taken) : rank(a) < rank(b);
 }
 
+/* Who is to give way. */
+struct wanted {
+    enum kind from; /* its kind, or a later one that nobody holds */
+    size_t least;   /* what it is subscribed to takes so much */
+};
+
 /* The session of a list that gives way first, of the few that were unused for longest; or @p best
  * if that is better. The stripe's lock is held. */
-static struct owl_session *better(struct owl_list *list, enum kind from,
-                                  const struct owl_session *but, struct owl_session *best)
+static struct owl_session *better(struct owl_list *list, const struct wanted *w,
+                                  struct owl_session *best)
 {
     unsigned looks = 0;
     OWL_LIST_EACH (list, it) {
         struct owl_session *s = OWL_CONTAINER(it, struct owl_session, node);
         if (looks++ == LOOKS)
             break;
-        bool can = s != but && (from != SUBSCRIBED || atomic_load(&s->taken) > 0);
-        if (can && (!best || rather(s, best, from)))
+        if (atomic_load(&s->taken) >= w->least && (!best || rather(s, best, w->from)))
             best = s;
     }
     return best;
 }
 
 /* The same of a stripe, counted; takes over the count of @p best. */
-static struct owl_session *better_of(struct stripe *st, enum kind from,
-                                     const struct owl_session *but, struct owl_session *best)
+static struct owl_session *better_of(struct stripe *st, const struct wanted *w,
+                                     struct owl_session *best)
 {
     struct owl_session *old = best;
     pthread_mutex_lock(&st->lock);
-    for (enum kind k = from; k < HELD; k++)
-        best = better(&st->lists[k], from, but, best);
+    for (enum kind k = w->from; k < HELD; k++)
+        best = better(&st->lists[k], w, best);
     if (best != old)
         owl_session_aref(best);
     pthread_mutex_unlock(&st->lock);
@@ -462,15 +467,13 @@ static struct owl_session *better_of(struct stripe *st, enum kind from,
 }
 
 /* There is no room. So that nobody can lock the others out, a session that was unused for long
- * ends, the best of a sample: one of those @p from a kind on, but not @p but. It is returned,
- * counted; NULL: there is none. */
-static struct owl_session *give_way(struct owl_sessions *t, enum kind from,
-                                    const struct owl_session *but)
+ * ends, the best of a sample. It is returned, counted; NULL: there is none. */
+static struct owl_session *give_way(struct owl_sessions *t, const struct wanted *w)
 {
     struct owl_session *victim = NULL;
     size_t first = atomic_fetch_add(&t->sample, SAMPLE);
     for (size_t i = 0; i < STRIPES && (i < SAMPLE || !victim); i++)
-        victim = better_of(&t->stripes[(first + i) % STRIPES], from, but, victim);
+        victim = better_of(&t->stripes[(first + i) % STRIPES], w, victim);
     if (victim)
         OWL_IGNORE(owl_sessions_end(t, owl_session_id(victim))); /* ended meanwhile: fine */
     return victim;
@@ -478,7 +481,7 @@ static struct owl_session *give_way(struct owl_sessions *t, enum kind from,
 
 static bool make_room(struct owl_sessions *t)
 {
-    struct owl_session *victim = give_way(t, IDLE, NULL);
+    struct owl_session *victim = give_way(t, &(struct wanted){.from = IDLE});
     owl_session_aunref(victim);
     return victim != NULL;
 }
@@ -582,10 +585,12 @@ static int add_uri(struct owl_session *s, owl_str uri)
     return rc;
 }
 
-/* Others take all there is. One of them gives way, so that nobody can lock the others out. */
-static bool make_room_for_uris(struct owl_session *s)
+/* All together take all there is. One that has no less than this one will have gives way, so that
+ * nobody can lock the others out, and who has most pushes nobody out. */
+static bool make_room_for_uris(struct owl_session *s, size_t n)
 {
-    struct owl_session *victim = give_way(s->table, SUBSCRIBED, s);
+    struct owl_session *victim = give_way(
+        s->table, &(struct wanted){.from = SUBSCRIBED, .least = atomic_load(&s->taken) + n});
     if (victim)
         forget_uris(victim); /* whoever still uses it need not be waited for */
     owl_session_aunref(victim);
@@ -595,7 +600,9 @@ static bool make_room_for_uris(struct owl_session *s)
 int owl_session_subscribe(struct owl_session *s, owl_str uri)
 {
     int rc = uri.n > OWL_SESSION_URI_BYTES ? -OWL_ELIMIT : -OWL_EBUSY;
-    for (unsigned i = 0; rc == -OWL_EBUSY && i <= TRIES && (i == 0 || make_room_for_uris(s)); i++) {
+    size_t n = SUBSCRIPTION_BYTES + uri.n;
+    for (unsigned i = 0; rc == -OWL_EBUSY && i <= TRIES && (i == 0 || make_room_for_uris(s, n));
+         i++) {
         pthread_mutex_lock(&s->lock);
         rc = add_uri(s, uri);
         pthread_mutex_unlock(&s->lock);

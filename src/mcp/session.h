@@ -60,8 +60,8 @@ void owl_session_leave(struct owl_session *s, enum owl_session_part part);
 
 /* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES, together
  * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. If all sessions together have as many as
- * there may be, others that nobody holds end for it: of those unused for long the one with most.
- * @errors OWL_ELIMIT, OWL_ENOMEM, OWL_EBUSY (the others are held). */
+ * there may be, another that nobody holds and that has no less ends for it: of those unused for long
+ * the one with most. @errors OWL_ELIMIT, OWL_ENOMEM, OWL_EBUSY (there is none). */
 OWL_NODISCARD int owl_session_subscribe(struct owl_session *s, owl_str uri);
 void owl_session_unsubscribe(struct owl_session *s, owl_str uri);
 bool owl_session_subscribed(struct owl_session *s, owl_str uri);

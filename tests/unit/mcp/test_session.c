@@ -394,7 +394,7 @@ TEST(whoever_takes_most_subscriptions_gives_way, "")
 {
     enum { EACH = 128 + 4, GREEDY = 1000 };
     struct owl_sessions *t = owl_sessions_new(0, 0, (2 * GREEDY + 1) * EACH);
-    struct owl_session *modest = open_one(t), *newest = open_one(t);
+    struct owl_session *modest = open_one(t);
     assert_int_equal(owl_session_subscribe(modest, OWL_STR("a://")), 0);
     for (int i = 0; i < GREEDY; i++) {
         struct owl_session *s = open_one(t);
@@ -402,15 +402,44 @@ TEST(whoever_takes_most_subscriptions_gives_way, "")
         assert_int_equal(owl_session_subscribe(s, OWL_STR("b://")), 0);
         owl_session_aunref(s);
     }
-    for (int i = 0; i < GREEDY / 2; i++) { /* though it is unused for longest */
-        char uri[8];
-        snprintf(uri, sizeof uri, "%04d", i);
-        assert_int_equal(owl_session_subscribe(newest, owl_str_of(uri)), 0);
+    for (int i = 0; i < GREEDY / 4; i++) { /* though it is unused for longest */
+        struct owl_session *s = open_one(t);
+        assert_int_equal(owl_session_subscribe(s, OWL_STR("c://")), 0);
+        assert_int_equal(owl_session_subscribe(s, OWL_STR("d://")), 0);
+        owl_session_aunref(s);
     }
     assert_false(owl_session_ended(modest));
-    assert_int_equal(owl_sessions_count(t), 2 + GREEDY - GREEDY / 4);
+    assert_int_equal(owl_sessions_count(t), 1 + GREEDY);
     owl_session_aunref(modest);
-    owl_session_aunref(newest);
+    owl_sessions_free(t);
+}
+
+TEST(who_takes_most_subscriptions_pushes_nobody_out, "")
+{
+    enum { EACH = 128 + 4, OTHERS = 8, MOST = 60 };
+    struct owl_sessions *t = owl_sessions_new(0, 0, (MOST + OTHERS) * EACH);
+    struct owl_session *others[OTHERS], *greedy = open_one(t);
+    char uri[8192];
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = open_one(t);
+        assert_int_equal(owl_session_subscribe(others[i], OWL_STR("a://")), 0);
+    }
+    for (int i = 0; i < MOST; i++) {
+        snprintf(uri, sizeof uri, "%04d", i);
+        assert_int_equal(owl_session_subscribe(greedy, owl_str_of(uri)), 0);
+    }
+    memset(uri, 'x', sizeof uri);
+    assert_int_equal(owl_session_subscribe(greedy, (owl_str){uri, 4}), -OWL_EBUSY);
+    assert_int_equal(owl_session_subscribe(greedy, (owl_str){uri, 4000}), -OWL_EBUSY);
+    /* What is longer than all that one may give is no reason to end it. */
+    assert_int_equal(owl_session_subscribe(others[0], (owl_str){uri, 8192}), -OWL_EBUSY);
+    assert_int_equal(owl_sessions_count(t), 1 + OTHERS);
+    assert_int_equal(owl_session_subscribe(others[0], OWL_STR("b://")), 0);
+    assert_true(owl_session_ended(greedy));
+    assert_int_equal(owl_sessions_count(t), OTHERS);
+    for (int i = 0; i < OTHERS; i++)
+        owl_session_aunref(others[i]);
+    owl_session_aunref(greedy);
     owl_sessions_free(t);
 }
 
