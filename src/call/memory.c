@@ -1,8 +1,9 @@
 /* call/memory.c - the store that keeps tasks in memory.
  *
  * Threads: any; the table has one lock, under which nothing is computed. Invariants: a task of the
- * map is in one of the lists `open` (oldest first) and `over` (in the order in which they ended),
- * and in that of its session if it has one. Nothing walks tasks that it is not about. */
+ * map is on one of the shelves `open` (oldest first) and `over` (in the order in which they ended),
+ * and in the list of its session if it has one. Only the end of their time walks tasks that it is not
+ * about. */
 #include <pthread.h>
 
 #include "base/alloc.h"
@@ -18,8 +19,14 @@ struct owner {
     struct owl_list slots;
 };
 
+struct shelf {
+    struct owl_list slots;
+    size_t n, bytes; /* of their payloads */
+};
+
 struct slot {
-    struct owl_list node;    /* of open or over */
+    struct shelf *on;
+    struct owl_list node;    /* of on->slots */
     struct owl_list sibling; /* of owner->slots */
     struct owner *owner;     /* or NULL */
     struct owl_task *task;   /* its latest version; counted */
@@ -30,8 +37,8 @@ struct memory {
     pthread_mutex_t lock;
     struct owl_map by_id;      /* → struct slot */
     struct owl_map by_session; /* → struct owner */
-    struct owl_list open, over;
-    size_t max, max_bytes, bytes;
+    struct shelf open, over;
+    size_t max, max_bytes;
 };
 
 static struct memory *memory_of(struct owl_task_store *s)
@@ -70,49 +77,67 @@ static void leave(struct memory *m, struct slot *s)
     owl_free(s->owner);
 }
 
+static void take_off(struct slot *s)
+{
+    if (!s->on)
+        return;
+    owl_list_del(&s->node);
+    s->on->n--;
+    s->on->bytes -= s->task->payload.n;
+    s->on = NULL;
+}
+
+/* Where its status says, behind the others; if it is there, it stays. */
+static void shelve(struct memory *m, struct slot *s)
+{
+    struct shelf *to = owl_task_over(s->task->status) ? &m->over : &m->open;
+    if (s->on == to)
+        return;
+    take_off(s);
+    s->on = to;
+    to->n++;
+    to->bytes += s->task->payload.n;
+    owl_list_add(&to->slots, &s->node);
+}
+
 static void forget(struct memory *m, struct slot *s)
 {
     owl_map_del(&m->by_id, owl_str_of(s->task->id));
-    owl_list_del(&s->node);
+    take_off(s);
     leave(m, s);
-    m->bytes -= s->task->payload.n;
     owl_task_aunref(s->task);
     owl_free(s);
 }
 
-static bool fits(const struct memory *m, size_t tasks, size_t bytes)
+/* Whether there is room beside the tasks that are open, and with @p over beside the others, too. */
+static bool fits(const struct memory *m, size_t tasks, size_t bytes, bool over)
 {
-    return m->by_id.n + tasks <= m->max && m->bytes + bytes <= m->max_bytes;
+    return m->open.n + (over ? m->over.n : 0) + tasks <= m->max &&
+           m->open.bytes + (over ? m->over.bytes : 0) + bytes <= m->max_bytes;
 }
 
-/* Makes room for one more task or none, and @p bytes more; false if only tasks that run are left, but
- * for some that have outlived their time and wait to be forgotten. @p keep stays. */
+/* Makes room for one more task or none, and @p bytes more: some that have outlived their time go, then
+ * those that ended first, if that is of use. @p keep stays. */
 static bool make_room(struct memory *m, size_t tasks, size_t bytes, const struct slot *keep)
 {
     unsigned looks = 0;
-    OWL_LIST_EACH (&m->over, it) {
+    OWL_LIST_EACH (&m->open.slots, it) {
         struct slot *s = OWL_CONTAINER(it, struct slot, node);
-        if (fits(m, tasks, bytes))
-            return true;
-        if (s != keep)
-            forget(m, s);
-    }
-    OWL_LIST_EACH (&m->open, it) {
-        struct slot *s = OWL_CONTAINER(it, struct slot, node);
-        if (fits(m, tasks, bytes) || looks++ == LOOKS)
+        if (fits(m, tasks, bytes, true) || looks++ == LOOKS)
             break;
         if (s != keep && !owl_task_left(s->task))
             forget(m, s);
     }
-    return fits(m, tasks, bytes);
-}
-
-static void enlist(struct memory *m, struct slot *s)
-{
-    if (!owl_list_empty(&s->node) && !owl_task_over(s->task->status))
-        return; /* where it was */
-    owl_list_del(&s->node);
-    owl_list_add(owl_task_over(s->task->status) ? &m->over : &m->open, &s->node);
+    if (!fits(m, tasks, bytes, false))
+        return false;
+    OWL_LIST_EACH (&m->over.slots, it) {
+        struct slot *s = OWL_CONTAINER(it, struct slot, node);
+        if (fits(m, tasks, bytes, true))
+            break;
+        if (s != keep)
+            forget(m, s);
+    }
+    return fits(m, tasks, bytes, true);
 }
 
 static int add(struct memory *m, struct owl_task *t)
@@ -131,8 +156,7 @@ static int add(struct memory *m, struct owl_task *t)
         return -OWL_ENOMEM;
     }
     s->task = owl_task_aref(t);
-    m->bytes += t->payload.n;
-    enlist(m, s);
+    shelve(m, s);
     return 0;
 }
 
@@ -149,10 +173,10 @@ static int put(struct memory *m, struct owl_task *t)
     int rc = owl_map_put(&m->by_id, owl_str_of(t->id), s, &old);
     if (rc != 0)
         return rc;
-    m->bytes = m->bytes - had + t->payload.n;
+    s->on->bytes = s->on->bytes - had + t->payload.n;
     owl_task_aunref(s->task);
     s->task = owl_task_aref(t);
-    enlist(m, s);
+    shelve(m, s);
     return 0;
 }
 
@@ -233,16 +257,16 @@ static void memory_expire(struct owl_task_store *store)
 {
     struct memory *m = memory_of(store);
     pthread_mutex_lock(&m->lock);
-    forget_all(m, &m->open, true);
-    forget_all(m, &m->over, true);
+    forget_all(m, &m->open.slots, true);
+    forget_all(m, &m->over.slots, true);
     pthread_mutex_unlock(&m->lock);
 }
 
 static void memory_free(struct owl_task_store *store)
 {
     struct memory *m = memory_of(store);
-    forget_all(m, &m->open, false);
-    forget_all(m, &m->over, false);
+    forget_all(m, &m->open.slots, false);
+    forget_all(m, &m->over.slots, false);
     owl_map_done(&m->by_id);
     owl_map_done(&m->by_session);
     pthread_mutex_destroy(&m->lock);
@@ -268,7 +292,7 @@ struct owl_task_store *owl_task_memory_new(size_t max, size_t max_bytes)
     pthread_mutex_init(&m->lock, NULL);
     owl_map_init(&m->by_id);
     owl_map_init(&m->by_session);
-    owl_list_init(&m->open);
-    owl_list_init(&m->over);
+    owl_list_init(&m->open.slots);
+    owl_list_init(&m->over.slots);
     return &m->store;
 }

@@ -143,6 +143,22 @@ TEST(tasks_that_run_give_way_to_nobody, "")
     store->ops->free(store);
 }
 
+TEST(what_has_no_room_anyway_pushes_nobody_out, "")
+{
+    store = owl_task_memory_new(10, 100);
+    char sixty[61] = "";
+    memset(sixty, '1', 60);
+    assert_int_equal(put("over", OWL_TASK_COMPLETED, "{}"), 0);
+    assert_int_equal(put("runs", OWL_TASK_INPUT, sixty), 0);
+    assert_int_equal(put("more", OWL_TASK_INPUT, sixty), -OWL_ELIMIT);
+    assert_true(has("over", "{}"));
+    assert_true(has("runs", sixty));
+    assert_int_equal(put("runs", OWL_TASK_COMPLETED, "{}"), 0);
+    assert_int_equal(put("last", OWL_TASK_INPUT, sixty), 0);
+    assert_true(has("over", "{}") && has("runs", "{}"));
+    store->ops->free(store);
+}
+
 TEST(tasks_are_forgotten_when_their_time_is_over, "")
 {
     store = owl_task_memory_new(3, 100);
