@@ -160,8 +160,9 @@ OWL_API int owl_result_role(owl_call *call, const char *role);
  *  the client's revision. @return -OWL_ETOOL, to be returned by the handler. */
 OWL_API int owl_call_fail(owl_call *call, const char *fmt, ...) OWL_PRINTF(2, 3);
 /** A JSON-RPC error instead of a result. @p data_json may be NULL. Of the codes -32768 to -32000,
- *  which the protocol keeps for itself, those that have a meaning for every client (such as -32602)
- *  are sent as they are; others become -32603. @return -OWL_ETOOL. */
+ *  which the protocol keeps for itself, those that have a meaning for the client (such as -32602)
+ *  are sent as they are; of the others that of a missing resource becomes -32602, the rest -32603.
+ *  @return -OWL_ETOOL. */
 OWL_API int owl_call_error(owl_call *call, int rpc_code, const char *data_json, const char *fmt,
                            ...) OWL_PRINTF(4, 5);
 

@@ -223,7 +223,8 @@ int owl_result_image(owl_call *c, const void *bytes, size_t len, const char *mim
 
 int owl_result_audio(owl_call *c, const void *bytes, size_t len, const char *mime)
 {
-    if (c->rev < OWL_REV_2025_03_26 && takes_blocks(&c->result) && mime) /* it has no such block */
+    bool known = c->rev >= OWL_REV_2025_03_26; /* the block */
+    if (!known && takes_blocks(&c->result) && mime && len != OWL_NTS)
         return owl_result_textf(c, "(%zu bytes of %s, which this client cannot take)", len, mime);
     return put_media(c, "{\"type\":\"audio\",\"data\":", bytes, len, mime);
 }

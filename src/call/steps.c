@@ -154,8 +154,24 @@ static int error_of(const struct owl_call *c, int status)
     case OWL_EVERSION:
     case OWL_EHEADER:
     case OWL_EINTERNAL: return c->item ? OWL_ETOOL : -status;
+    case OWL_ELIMIT:
+    case OWL_ESTATE: return c->item && c->item->kind != OWL_KIND_TOOL ? OWL_ETOOL : -status;
     default: return -status;
     }
+}
+
+/* What the handler has built is wrong, not what it was asked for. */
+static enum owl_verdict refuse_result(struct owl_call *c)
+{
+    int rc = c->result.rc;
+    OWL_LOG(c->host->log, OWL_LEVEL_WARNING, "call",
+            "the result of %.*s could not be built: %s trace_id=%s", (int)c->name.n, c->name.p,
+            c->result.why, owl_call_trace_id(c));
+    return owl_call_set_failure(c,
+                                rc == -OWL_ENOMEM ? OWL_ENOMEM
+                                : c->item         ? OWL_ETOOL
+                                                  : OWL_EINTERNAL,
+                                "the result could not be built: %s", owl_err_info(rc)->text);
 }
 
 /* Run twice: when the wait begins, and when the finisher's post has arrived. */
@@ -173,17 +189,11 @@ static enum owl_verdict run_await(struct owl_call *c)
     }
     if (c->status == -OWL_EINVAL && c->bad_question)
         return owl_call_set_failure(c, OWL_ETOOL, "%s", c->bad_question);
+    if (c->result.rc != 0 && (c->status == 0 || c->status == c->result.rc))
+        return refuse_result(c);
     if (c->status < 0) {
         int error = error_of(c, c->status);
         return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
-    }
-    if (c->result.rc != 0) {
-        OWL_LOG(c->host->log, OWL_LEVEL_WARNING, "call",
-                "the result of %.*s could not be built: %s trace_id=%s", (int)c->name.n, c->name.p,
-                c->result.why, c->trace_id);
-        return owl_call_set_failure(c, error_of(c, c->result.rc),
-                                    "the result could not be built: %s",
-                                    owl_err_info(c->result.rc)->text);
     }
     return OWL_FINISH;
 }
@@ -260,8 +270,8 @@ static enum owl_verdict run_reply(struct owl_call *c)
     if (rc == 0)
         rc = out->rc;
     if (rc != 0) {
-        owl_buf_reset(out);
-        status = write_failure(c, out, -rc);
+        owl_buf_reset(out); /* what is too long is not the client's fault */
+        status = write_failure(c, out, rc == -OWL_ELIMIT ? OWL_EINTERNAL : -rc);
     }
     if (out->rc != 0) { /* rather nothing than half of something */
         owl_buf_reset(out);

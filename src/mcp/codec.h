@@ -47,7 +47,7 @@ const struct owl_mcp_codec *owl_mcp_codec_of(enum owl_rev rev);
 
 /* A whole response message with that failure, on one line: a JSON-RPC error, or (a failure of a
  * known tool, ruling 5, style `mcp`) a result with isError, one text block and
- * _meta["owlclaw/error"] = {code, retryable, trace_id, …data}. Returns the HTTP status. */
+ * _meta["owlclaw/error"] = {code, details, retryable, trace_id, …data}. Returns the HTTP status. */
 int owl_mcp_write_failure(struct owl_buf *b, const struct owl_mcp_codec *codec, owl_str id,
                           const struct owl_mcp_failure *f, owl_str server_info);
 

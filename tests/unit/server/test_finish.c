@@ -155,9 +155,9 @@ TEST(a_result_that_is_too_big_is_a_clean_failure, "")
     server_start(s);
     expect_failed(call(s, "t"), "a limit was exceeded");
     expect_failed(call(s, "i"), "a limit was exceeded");
-    expect_int(modern(s, "resources/read", "x:y", "\"uri\":\"x:y\""), "error/code", -32600);
-    expect_int(modern(s, "resources/read", "x:z", "\"uri\":\"x:z\""), "error/code", -32600);
-    expect_int(modern(s, "prompts/get", "p", "\"name\":\"p\""), "error/code", -32600);
+    expect_int(modern(s, "resources/read", "x:y", "\"uri\":\"x:y\""), "error/code", -32603);
+    expect_int(modern(s, "resources/read", "x:z", "\"uri\":\"x:z\""), "error/code", -32603);
+    expect_int(modern(s, "prompts/get", "p", "\"name\":\"p\""), "error/code", -32603);
     free(text);
     server_end(s);
 }
@@ -165,6 +165,20 @@ TEST(a_result_that_is_too_big_is_a_clean_failure, "")
 static int odd_meta(owl_call *c, void *data)
 {
     return owl_result_raw(c, data, OWL_NTS);
+}
+
+TEST(what_a_handler_builds_is_no_fault_of_the_request, "")
+{
+    owl_server *s = server_new(1);
+    static char broken[] = "{oops";
+    add_resource(s, (owl_resource){.uri = "x:y", .name = "n", .handler = odd_meta, .data = broken});
+    owl_method_def own = {
+        .size = sizeof own, .name = "own/method", .handler = odd_meta, .data = broken};
+    assert_int_equal(owl_server_add_method(s, &own, NULL), 0);
+    server_start(s);
+    expect_int(modern(s, "own/method", "", ""), "error/code", -32603);
+    expect_int(modern(s, "resources/read", "x:y", "\"uri\":\"x:y\""), "error/code", -32603);
+    server_end(s);
 }
 
 TEST(a_raw_result_never_makes_keys_twice, "")
