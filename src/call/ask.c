@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/block.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/sized.h"
@@ -293,7 +294,8 @@ int owl_ask_async(owl_call *c, const char *key, const owl_question *question,
     return put_question(c, a, &q);
 }
 
-/* An answer goes to its function, if it is one. Modern clients were asked again until it was. */
+/* An answer goes to its function, if it is one. Who was asked in the modern form was asked again until
+ * it was. */
 static int hand_on(struct owl_call *c, struct owl_ask *a)
 {
     int (*fn)(owl_call *, const owl_json *, void *) = a->fn;
@@ -340,6 +342,12 @@ static void free_arena(void *a)
     owl_arena_free(a);
 }
 
+/* Counts what the call keeps of what clients send; on its reactor. */
+static int count(struct owl_call *c, size_t n)
+{
+    return owl_pool_take(owl_host_local(c->host, c->reactor)->values, c->arena, &c->values, n);
+}
+
 int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer)
 {
     struct owl_arena *own = owl_arena_new(0); /* so that nothing stays of one that is not kept */
@@ -349,8 +357,7 @@ int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer)
     size_t n;
     int rc = copy ? owl_json_parse_arena(own, kept, &value, &n) : -OWL_ENOMEM;
     if (rc == 0)
-        rc = owl_pool_take(owl_host_local(c->host, c->reactor)->values, c->arena, &c->values,
-                           kept.n + n);
+        rc = count(c, OWL_CHUNK_BYTES + kept.n + n);
     if (rc != 0 || owl_arena_cleanup(c->arena, free_arena, own) != 0) {
         owl_arena_free(own);
         return rc ? rc : -OWL_ENOMEM;
@@ -379,17 +386,20 @@ static int take_awaited(struct owl_call *c, const struct owl_span *s)
     int rc = owl_ask__fits(a, s->value, &fits);
     if (rc != 0 || !fits)
         return rc; /* it stays open: asked again; a task shows it still */
-    rc = owl_ask__keep(c, a, s->value);
-    return rc == -OWL_EBUSY ? 0 : rc; /* likewise */
+    return owl_ask__keep(c, a, s->value);
 }
 
 int owl_ask__take(struct owl_call *c, owl_str object)
 {
     int rc = 0;
+    bool busy = false;
     struct owl_span_iter it = owl_span_iter(object);
-    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);)
+    for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);) {
         rc = take_awaited(c, &s);
-    return rc;
+        busy = busy || rc == -OWL_EBUSY;
+        rc = rc == -OWL_EBUSY ? 0 : rc;
+    }
+    return rc == 0 && busy ? -OWL_EBUSY : rc;
 }
 
 /* The key, for a handler that will ask; NULL without memory. */
@@ -445,12 +455,12 @@ static int take_early(struct owl_call *c, owl_str responses)
     struct owl_span_iter it = owl_span_iter(responses);
     struct owl_span s;
     for (unsigned i = 0; i < MAX_EARLY && rc == 0 && owl_span_next(&it, &s); i++) {
-        struct owl_ask *a = add_key(c, &s);
-        rc = a ? owl_ask__keep(c, a, s.value) : -OWL_ENOMEM;
-        if (rc == -OWL_EBUSY)
-            rc = 0;
+        rc = count(c, sizeof(struct owl_ask) + 2 * s.key.n);
+        struct owl_ask *a = rc == 0 ? add_key(c, &s) : NULL;
+        if (rc == 0)
+            rc = a ? owl_ask__keep(c, a, s.value) : -OWL_ENOMEM;
     }
-    return rc;
+    return rc == -OWL_EBUSY ? 0 : rc;
 }
 
 /* What the client says was asked and answered, before the handler runs from its start. */

@@ -59,7 +59,8 @@ bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struc
 /* ---- between ask.c, ask_legacy.c, park.c and task.c ---- */
 
 /* For a call that waits: every member of a JSON object becomes the answer to the open question of
- * its key. Other keys, and answers that do not fit, are ignored. @errors OWL_ENOMEM. */
+ * its key. Other keys, and answers that do not fit, are ignored. @errors OWL_ENOMEM, OWL_EBUSY (an
+ * answer could not be kept: its question stays open). */
 OWL_NODISCARD int owl_ask__take(struct owl_call *c, owl_str object);
 /* Keeps an answer for longer than what brought it. 0, -OWL_ENOMEM, or -OWL_EBUSY: calls hold too
  * much, and this one nothing more. */

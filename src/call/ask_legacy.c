@@ -110,6 +110,8 @@ static int send_question(struct owl_call *c, struct owl_ask *a)
     owl_rpc_end(&b);
     rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
     owl_buf_done(&b);
+    if (rc != 0)
+        leave_question(c, a);
     return rc;
 }
 
@@ -176,8 +178,10 @@ static void take_answer(struct owl_host *h, struct owl_reactor *r, const struct 
         rc = keep_answer(c, a, payload);
     else if (!a->refused)
         rc = -OWL_ETOOL;
-    if (rc == -OWL_EBUSY && c->task && c->rounds++ < OWL_ASK_ROUNDS)
-        rc = 0; /* it stays open, and is asked again */
+    if (rc == -OWL_EBUSY && c->task && c->rounds++ < OWL_ASK_ROUNDS) {
+        owl_task__ask_later(c); /* it stays open */
+        return;
+    }
     if (rc != 0) {
         owl_call_set_failure(c, -rc, "%s",
                              rc == -OWL_ETOOL ? "the client refused to answer"

@@ -34,6 +34,7 @@ int owl_host_init(struct owl_host *h)
         owl_map_init(&l->asked);
         owl_map_init(&l->parked);
         owl_list_init(&l->park_order);
+        owl_list_init(&l->asking);
         owl_map_init(&l->tasks);
         owl_buf_init(&l->out, h->limits->result_bytes + 64 * 1024);
     }

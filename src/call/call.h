@@ -98,6 +98,7 @@ struct owl_host_local {
     struct owl_map parked; /* calls that wait for a modern client to come back, by their park id */
     struct owl_list park_order; /* the same, oldest first */
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
+    struct owl_list asking;     /* those that have asked, longest ago first; not all ask still */
     uint64_t next_ask;
     struct owl_pool *values; /* what calls make of what clients send: parsed, and kept answers */
     size_t n_calls;

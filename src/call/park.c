@@ -224,7 +224,7 @@ static void attach(struct owl_call *c, struct owl_call *front)
     owl_str responses = owl_rpc_param(&front->msg, OWL_STR("inputResponses"));
     if (owl_span_is_object(responses))
         rc = owl_ask__take(c, responses);
-    if (rc != 0) {
+    if (rc != 0 && rc != -OWL_EBUSY) { /* what could not be kept is asked once more */
         owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
         owl_call_resume(c);
         return;

@@ -68,9 +68,11 @@ void owl_task__free(struct owl_task_run *t)
     owl_map_del(&owl_host_local(c->host, c->reactor)->tasks, owl_str_of(t->now.id));
     OWL_LIST_EACH (&t->waiters, it) {
         struct owl_call *visitor = let_go(OWL_CONTAINER(it, struct owl_task_waiter, node));
-        owl_task__wake(visitor);
+        owl_task__wake(visitor, 0);
         owl_call_unref(visitor);
     }
+    owl_list_del(&t->asking);
+    owl_timer_stop(&t->again);
     owl_timer_stop(&t->retry);
     owl_buf_done(&t->payload);
     owl_buf_done(&t->birth);
@@ -231,10 +233,14 @@ int owl_task_say(struct owl_call *c, const char *message)
     return said ? 0 : -OWL_ENOMEM;
 }
 
+static void on_again(struct owl_timer *timer);
+
 void owl_task__init(struct owl_task_run *t, struct owl_call *c)
 {
     *t = (struct owl_task_run){.call = c, .op.done = on_saved};
     owl_timer_init(&t->retry, on_retry);
+    owl_timer_init(&t->again, on_again);
+    owl_list_init(&t->asking);
     owl_buf_init(&t->payload, c->host->limits->result_bytes + 64 * 1024);
     owl_buf_init(&t->birth, c->host->limits->result_bytes + 64 * 1024);
     owl_list_init(&t->waiters);
@@ -250,12 +256,24 @@ static bool may_ask(struct owl_call *c, struct owl_call *visitor)
 }
 
 /* What cannot be asked there, or sent, waits for the next call that waits, or for tasks/update; what
- * only has no room, for the next answer. */
+ * only has no room now is tried again. */
 static void ask_front(struct owl_call *c)
 {
     int rc = c->front && may_ask(c, c->front) ? owl_ask__send(c) : 0;
-    if (rc != 0 && rc != -OWL_EBUSY)
+    if (rc == -OWL_EBUSY || rc == -OWL_ELIMIT)
+        owl_task__ask_later(c);
+    else if (rc != 0)
         owl_ask_drop(c);
+}
+
+static void on_again(struct owl_timer *timer)
+{
+    ask_front(OWL_CONTAINER(timer, struct owl_task_run, again)->call);
+}
+
+void owl_task__ask_later(struct owl_call *c)
+{
+    owl_timer_start(c->reactor, &c->task->again, RETRY_MS);
 }
 
 /* What the call says from now on, and asks, goes through @p front (NULL: nowhere). */
@@ -313,6 +331,8 @@ enum owl_verdict owl_task_ask(struct owl_call *c)
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "the questions could not be kept: %s",
                                     owl_err_info(rc)->text);
+    owl_list_del(&c->task->asking);
+    owl_list_add(&owl_host_local(c->host, c->reactor)->asking, &c->task->asking);
     /* A legacy client is asked on the stream of a call that waits for the outcome. */
     struct owl_call *front = best_front(c);
     if (front && front != c->front)
@@ -357,16 +377,18 @@ void owl_task__answered(struct owl_call *c)
     go_on_asking(c, 0);
 }
 
-void owl_task__answer(struct owl_call *c, owl_str responses)
+int owl_task__answer(struct owl_call *c, owl_str responses)
 {
     if (owl_call__state(c) != OWL_CALL_ASKING)
-        return; /* nobody has asked */
+        return 0; /* nobody has asked */
     unsigned were = open_questions(c);
     int rc = owl_ask__take(c, responses);
-    if (rc == 0 && open_questions(c) == were)
-        return;
+    bool busy = rc == -OWL_EBUSY; /* the others were kept */
+    if ((rc == 0 || busy) && open_questions(c) == were)
+        return rc;
     owl_ask__withdraw(c); /* who was asked in the older form need not answer any more */
-    go_on_asking(c, rc);
+    go_on_asking(c, busy ? 0 : rc);
+    return busy ? rc : 0;
 }
 
 /* ---- calls that wait for it ---- */

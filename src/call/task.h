@@ -75,9 +75,11 @@ void owl_task__detach(struct owl_call *c, struct owl_task_waiter *w);
 owl_str owl_task_id(const struct owl_call *c);
 /* A question that was asked in the older form has its answer. */
 void owl_task__answered(struct owl_call *c);
-/* The answers of a modern client: JSON object. */
-void owl_task__answer(struct owl_call *c, owl_str responses);
-/* The task has changed or is over: the visitor looks again. */
-void owl_task__wake(struct owl_call *visitor);
+/* It could not be kept: the question is put again, later. */
+void owl_task__ask_later(struct owl_call *c);
+/* The answers of a modern client: JSON object. 0 or -OWL_EBUSY: one could not be kept. */
+OWL_NODISCARD int owl_task__answer(struct owl_call *c, owl_str responses);
+/* The task has changed or is over, and the visitor looks again; or, with an error, it fails. */
+void owl_task__wake(struct owl_call *visitor, int rc);
 
 #endif

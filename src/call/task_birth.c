@@ -10,10 +10,7 @@
 #include "call/task_run.h"
 #include "codec/scan.h"
 
-enum {
-    MIN_TTL_MS = 1000,
-    LOOKS = 256 /* at the oldest calls, for one that can go */
-};
+enum { MIN_TTL_MS = 1000 };
 
 /* ---- the record ---- */
 
@@ -74,17 +71,44 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     return t;
 }
 
-/* There is no room. So that nobody can lock the others out, the oldest task of the reactor that waits
- * for its client ends; false: there is none among those that were begun first. */
+/* The task of the reactor that has waited for its client for longest ends; false: none waits. */
+static bool end_one(struct owl_host *h, struct owl_reactor *r)
+{
+    OWL_LIST_EACH (&owl_host_local(h, r)->asking, it) {
+        struct owl_call *c = OWL_CONTAINER(it, struct owl_task_run, asking)->call;
+        owl_list_del(it);
+        if (owl_call__state(c) == OWL_CALL_ASKING && owl_call_end(c, OWL_ECANCELLED, true))
+            return true;
+    }
+    return false;
+}
+
+struct full {
+    struct owl_msg msg;
+    struct owl_host *host;
+};
+
+static void on_full(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct full *f = OWL_CONTAINER(m, struct full, msg);
+    OWL_IGNORE(end_one(f->host, r)); /* then there is no room */
+    owl_free(f);
+}
+
+/* There is no room. So that nobody can lock the others out, a task that waits for its client ends;
+ * false: one of another reactor will, for whoever comes next. */
 static bool make_room(struct owl_call *c)
 {
-    unsigned looks = 0;
-    OWL_LIST_EACH (&owl_host_local(c->host, c->reactor)->calls, it) {
-        struct owl_call *other = OWL_CONTAINER(it, struct owl_call, node);
-        if (other->task && other != c && owl_call__state(other) == OWL_CALL_ASKING)
-            return owl_call_end(other, OWL_ECANCELLED, true);
-        if (++looks == LOOKS)
+    if (end_one(c->host, c->reactor))
+        return true;
+    for (unsigned i = 1; i < owl_runtime_count(c->runtime); i++) {
+        unsigned other = (owl_reactor_index(c->reactor) + i) % owl_runtime_count(c->runtime);
+        struct full *f = owl_malloc(sizeof *f);
+        if (!f)
             break;
+        *f = (struct full){.msg.run = on_full, .host = c->host};
+        if (!owl_post(owl_runtime_at(c->runtime, other), &f->msg))
+            owl_free(f); /* it has ended */
     }
     return false;
 }

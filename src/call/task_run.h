@@ -12,7 +12,9 @@ struct owl_task_run {
     char message[OWL_TASK_MESSAGE];
     struct owl_buf birth; /* what the client is told first: a message, or a result's members */
     struct owl_task_op op;
-    struct owl_timer retry;
+    struct owl_timer retry;  /* to save it */
+    struct owl_timer again;  /* to ask */
+    struct owl_list asking;  /* in host_local.asking since it asked last */
     unsigned failures;       /* saves that failed in a row */
     int rc;                  /* of the last one */
     bool saving;             /* op is out, or is tried again soon */

@@ -46,10 +46,9 @@ static void on_errand(struct owl_reactor *r, struct owl_msg *m)
         if (c)
             owl_task__detach(c, &e->visitor->visit->waiter);
     } else if (!c) {
-        owl_task__wake(e->visitor); /* it is over: the store has the end */
+        owl_task__wake(e->visitor, 0); /* it is over: the store has the end */
     } else if (e->wish == OWL_TASK_UPDATE) {
-        owl_task__answer(c, (owl_str){e->text + e->id_n, e->n});
-        owl_task__wake(e->visitor);
+        owl_task__wake(e->visitor, owl_task__answer(c, (owl_str){e->text + e->id_n, e->n}));
     } else {
         owl_task__attach(c, e->visitor, &e->visitor->visit->waiter, e->wish == OWL_TASK_AWAIT);
         if (e->wish == OWL_TASK_CANCEL)
@@ -164,24 +163,29 @@ static enum owl_verdict wait_for_store(struct owl_task_visit *v)
 struct wake {
     struct owl_msg msg;
     struct owl_call *visitor; /* counted */
+    int rc;
 };
 
 static void on_wake(struct owl_reactor *r, struct owl_msg *m)
 {
     (void)r;
     struct wake *w = OWL_CONTAINER(m, struct wake, msg);
-    if (owl_call__state(w->visitor) == OWL_CALL_RUNNING)
+    if (owl_call__state(w->visitor) == OWL_CALL_RUNNING && w->rc == 0) {
         look(w->visitor->visit);
+    } else if (owl_call__state(w->visitor) == OWL_CALL_RUNNING) {
+        OWL_IGNORE(fail(w->visitor, w->rc));
+        OWL_IGNORE(owl_call_complete(w->visitor)); /* nobody else can have */
+    }
     owl_call_unref(w->visitor);
     owl_free(w);
 }
 
-void owl_task__wake(struct owl_call *visitor)
+void owl_task__wake(struct owl_call *visitor, int rc)
 {
     struct wake *w = owl_malloc(sizeof *w);
     if (!w)
         return; /* its deadline answers */
-    *w = (struct wake){.msg.run = on_wake, .visitor = owl_call_ref(visitor)};
+    *w = (struct wake){.msg.run = on_wake, .visitor = owl_call_ref(visitor), .rc = rc};
     if (!owl_post(visitor->reactor, &w->msg)) {
         owl_call_unref(visitor);
         owl_free(w);

@@ -1,5 +1,6 @@
 /* unit/server/test_limits.c - the limits of a server: defaults, ranges, and what is beyond them.
  * Those that the transport, the sessions and the tasks keep are tested where they are kept. */
+#include "base/block.h"
 #include "server/server.h"
 #include "unit/server/fixture.h"
 #include "unit/server/hold.h"
@@ -351,6 +352,34 @@ TEST(what_calls_parse_of_their_arguments_counts, "")
     http_close(&a);
     http_close(&b);
     free(args);
+    server_end(s);
+}
+
+/* A byte or two each to write, and a chunk each to hold. */
+TEST(answers_that_nobody_has_asked_for_count, "")
+{
+    owl_server *s = holding_server();
+    struct owl_pool *values = owl_host_local(&s->host, owl_runtime_at(s->host.runtime, 0))->values;
+    char early[2000] = "\"inputResponses\":{\"k\":1";
+    for (size_t i = 1, n = strlen(early); i < 64; i++)
+        n += (size_t)snprintf(early + n, sizeof early - n, ",\"k%zu\":1%s", i, i == 63 ? "}" : "");
+    struct http calls[3];
+    size_t held[3];
+    for (int i = 0; i < 3; i++) {
+        calls[i] = http_open(s);
+        modern_call(&calls[i], "hold", early, "{}", "");
+        assert_true(reaches(&entered, i + 1));
+        held[i] = atomic_load(&values->held);
+    }
+    assert_in_range(held[0], 63 * OWL_CHUNK_BYTES - 16384, 80 * OWL_CHUNK_BYTES);
+    assert_int_equal(held[1], held[0]); /* they keep what counts nowhere, and no more */
+    assert_int_equal(held[2], held[0]);
+    atomic_store(&may_leave, true);
+    for (int i = 0; i < 3; i++) {
+        http_head(&calls[i]);
+        expect_str(http_next(&calls[i]), "result/content/0/text", "held");
+        http_close(&calls[i]);
+    }
     server_end(s);
 }
 
