@@ -10,7 +10,8 @@
 
 enum {
     FIRST_HEADERS = 16,     /* enough for an ordinary head */
-    FIRST_BODY = 16 * 1024, /* believed of a Content-Length before bytes have come */
+    FIRST_BODY = 16 * 1024, /* believed of a Content-Length before bytes have come … */
+    BODY_GROWTH = 4,        /* … and how many times of what has come */
     RAW_SLACK = 1024,       /* method, version and ordinary white space of a head */
     CHUNK_OVERHEAD = 8      /* times what they hold: six are ordinary for a byte a chunk */
 };
@@ -327,21 +328,25 @@ static int on_head(llhttp_t *llhttp)
 
 /* ---- body and end ---- */
 
-/* Twofold: what a body takes and has not come, at most as much as has, counts nowhere. */
-static bool body_grow(struct owl_http__parse *p, size_t need)
+/* What is reserved counts, although it may not have come: it may be memory that was used before. Each
+ * step copies what is there while everybody else waits, hence large ones. */
+static int body_grow(struct owl_http__parse *p, size_t need)
 {
     size_t most = p->_chunked ? p->limits->body_bytes : p->_announced;
-    size_t cap = p->_body_cap || p->_chunked ? 2 * p->_body_cap : FIRST_BODY;
+    size_t cap = p->_body_cap || p->_chunked ? BODY_GROWTH * p->_body_cap : FIRST_BODY;
     if (cap > most)
         cap = most;
     if (cap < need)
         cap = need;
+    int rc = p->bodies ? owl_pool_take(p->bodies, p->arena, &p->_share, cap - p->_body_cap) : 0;
+    if (rc != 0)
+        return rc;
     char *body = owl_arena_realloc(p->arena, p->_body, p->_body_cap, cap);
     if (!body)
-        return false;
+        return -OWL_ENOMEM;
     p->_body = body;
     p->_body_cap = cap;
-    return true;
+    return 0;
 }
 
 static int on_chunk(llhttp_t *llhttp)
@@ -356,10 +361,10 @@ static int on_body(llhttp_t *llhttp, const char *at, size_t n)
     size_t had = p->view.body.n;
     if (n > p->limits->body_bytes - had)
         return body_too_long(p);
-    int rc = p->bodies ? owl_pool_take(p->bodies, p->arena, &p->_share, n) : 0;
+    int rc = n > p->_body_cap - had ? body_grow(p, had + n) : 0;
     if (rc == -OWL_EBUSY)
         return refuse(p, 503, "Too much is being received at once; try again later", 0);
-    if (rc != 0 || (n > p->_body_cap - had && !body_grow(p, had + n)))
+    if (rc != 0)
         return no_memory(p);
     memcpy(p->_body + had, at, n);
     p->view.body = (owl_str){p->_body, had + n};
