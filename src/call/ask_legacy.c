@@ -110,7 +110,7 @@ static int send_question(struct owl_call *c, struct owl_ask *a)
     owl_rpc_end(&b);
     rc = b.rc ? b.rc : owl_call_send(c, owl_buf_str(&b));
     owl_buf_done(&b);
-    if (rc != 0)
+    if (rc != 0 && a->id.p) /* unless the end of its stream was the end of the question */
         leave_question(c, a);
     return rc;
 }

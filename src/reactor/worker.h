@@ -15,9 +15,9 @@ struct owl_work {
     void (*run)(struct owl_work *w); /* on a worker thread; owns w */
 };
 
-/* Queue @p w. In a full queue a client, or those few that share its lane, still gets an even share
- * of max_queued_work. @errors OWL_ELIMIT (the queue is
- * full), OWL_ECLOSED (stopped), OWL_ENOMEM (no thread could be made); w stays the caller's then. */
+/* Queue @p w. In a full queue a client, or those few that share its lane, still gets an even share of
+ * max_queued_work. @errors OWL_ELIMIT (the queue is full), OWL_ECLOSED (stopped), OWL_ENOMEM (no
+ * thread could be made); w stays the caller's then. */
 OWL_NODISCARD int owl_worker_submit(struct owl_runtime *rt, struct owl_work *w);
 /* Take @p w out of the queue: true, and it is the caller's again. False: it is not there. */
 OWL_NODISCARD bool owl_worker_withdraw(struct owl_runtime *rt, struct owl_work *w);
