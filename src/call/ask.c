@@ -342,12 +342,6 @@ static void free_arena(void *a)
     owl_arena_free(a);
 }
 
-/* Counts what the call keeps of what clients send; on its reactor. */
-static int count(struct owl_call *c, size_t n)
-{
-    return owl_pool_take(owl_host_local(c->host, c->reactor)->values, c->arena, &c->values, n);
-}
-
 int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer)
 {
     struct owl_arena *own = owl_arena_new(0); /* so that nothing stays of one that is not kept */
@@ -357,7 +351,7 @@ int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer)
     size_t n;
     int rc = copy ? owl_json_parse_arena(own, kept, &value, &n) : -OWL_ENOMEM;
     if (rc == 0)
-        rc = count(c, OWL_CHUNK_BYTES + kept.n + n);
+        rc = owl_call__count(c, OWL_CHUNK_BYTES + kept.n + n);
     if (rc != 0 || owl_arena_cleanup(c->arena, free_arena, own) != 0) {
         owl_arena_free(own);
         return rc ? rc : -OWL_ENOMEM;
@@ -455,7 +449,7 @@ static int take_early(struct owl_call *c, owl_str responses)
     struct owl_span_iter it = owl_span_iter(responses);
     struct owl_span s;
     for (unsigned i = 0; i < MAX_EARLY && rc == 0 && owl_span_next(&it, &s); i++) {
-        rc = count(c, sizeof(struct owl_ask) + 2 * s.key.n);
+        rc = owl_call__count(c, sizeof(struct owl_ask) + 2 * s.key.n);
         struct owl_ask *a = rc == 0 ? add_key(c, &s) : NULL;
         if (rc == 0)
             rc = a ? owl_ask__keep(c, a, s.value) : -OWL_ENOMEM;

@@ -288,8 +288,10 @@ static inline void owl_call__goto(struct owl_call *c, const struct owl_step *ste
 void owl_call__returned(struct owl_call *c, unsigned run, int status);
 /* The call fails because the client has not declared that. */
 void owl_call__lacks(struct owl_call *c, const char *capability);
-/* Parses what a client sent, on the reactor, and counts it. 0, -OWL_ENOMEM, or -OWL_EBUSY: calls
- * hold too much. */
+/* Counts @p n bytes that the call keeps of what clients send, on the reactor. 0, -OWL_ENOMEM, or
+ * -OWL_EBUSY: calls hold too much. */
+OWL_NODISCARD int owl_call__count(struct owl_call *c, size_t n);
+/* Parses what a client sent, on the reactor, and counts it; likewise. */
 OWL_NODISCARD int owl_call__parse(struct owl_call *c, owl_str proved, const owl_json **ret);
 /* The reactor moves the state from one of the states of @p from (bits) to @p to. False if it was in
  * none of them. */

@@ -93,12 +93,16 @@ static enum owl_verdict run_inline(struct owl_call *c)
     return rc == 0 && c->result.rc == 0 && !c->failure.error ? OWL_FINISH : OWL_NEXT;
 }
 
+int owl_call__count(struct owl_call *c, size_t n)
+{
+    return owl_pool_take(owl_host_local(c->host, c->reactor)->values, c->arena, &c->values, n);
+}
+
 int owl_call__parse(struct owl_call *c, owl_str proved, const owl_json **ret)
 {
     size_t n;
     int rc = owl_json_parse_arena(c->arena, proved, ret, &n);
-    struct owl_pool *pool = owl_host_local(c->host, c->reactor)->values;
-    return rc ? rc : owl_pool_take(pool, c->arena, &c->values, n);
+    return rc ? rc : owl_call__count(c, n);
 }
 
 /* What the handler will read, parsed while the reactor still has the arena. */
