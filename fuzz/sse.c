@@ -50,7 +50,7 @@ struct reader {
 
 static struct owl_runtime *rt;
 static struct owl_reactor *reactor;
-static struct owl_replays *all;
+static struct owl_replay_table *all;
 static struct log logs[LOGS];
 static struct reader *readers[READERS];
 static uint64_t next_stream;
@@ -354,7 +354,7 @@ static void do_forget(uint64_t session)
 {
     for (unsigned i = 0; i < LOGS; i++)
         logs[i].forgotten = logs[i].forgotten || logs[i].session == session;
-    owl_replays_forget(all, session);
+    owl_replay_table_forget(all, session);
 }
 
 static void do_reader(unsigned which, unsigned how)
@@ -379,7 +379,7 @@ static void check_bounds(void)
         size_t kept = (size_t)LAG * (BYTES + OVERHEAD); /* also after its reader has left */
         most += LOG_BYTES + last + kept;
     }
-    OWL_ASSERT(owl_replays_bytes(all) <= most);
+    OWL_ASSERT(owl_replay_table_bytes(all) <= most);
 }
 
 static void instruct(unsigned op)
@@ -404,7 +404,7 @@ static void instruct(unsigned op)
     case 12: do_reader(op >> 4, 1); break;
     case 13: clock_wait((op >> 4) * 150); break;
     case 14: do_forget(1 + (op >> 4) % 2); break;
-    default: owl_replays_sweep(all, owl_now_ms()); break;
+    default: owl_replay_table_sweep(all, owl_now_ms()); break;
     }
     check_bounds();
 }
@@ -436,9 +436,9 @@ static void finish_all(void)
         if (readers[i] && readers[i]->attached)
             detach(readers[i]);
     turn();
-    owl_replays_sweep(all, UINT64_MAX);
+    owl_replay_table_sweep(all, UINT64_MAX);
     turn();
-    OWL_ASSERT(owl_replays_bytes(all) == 0);
+    OWL_ASSERT(owl_replay_table_bytes(all) == 0);
     for (unsigned i = 0; i < LOGS; i++) {
         for (unsigned k = 0; logs[i].used && k <= EVENTS; k++)
             owl_buf_done(&logs[i].text[k]);
@@ -456,7 +456,7 @@ static void open_all(void)
                                              .replay_streams = STREAMS,
                                              .replay_total_bytes = SIZE_MAX,
                                              .replay_ms = KEEP_MS};
-    all = owl_replays_new(&limits);
+    all = owl_replay_table_new(&limits);
     OWL_ASSERT(all && owl_runtime_new(&o, &rt, NULL) == 0 && owl_runtime_start(rt, NULL) == 0);
     reactor = owl_runtime_at(rt, 0);
 }

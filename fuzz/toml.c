@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "codec/json.h"
 #include "codec/scan.h"
-#include "codec/value.h"
+#include "formats/value.h"
 
 enum { DEPTH = 20, VALUES = 2000 };
 

@@ -50,12 +50,12 @@ static void world_open(void)
         fprintf(stderr, "no server: %s\n", e.message);
         exit(1);
     }
-    world.reactor = owl_runtime_at(world.server->host.runtime, 0);
+    world.reactor = owl_runtime_at(world.server->env.runtime, 0);
 }
 
 static bool world_working(void)
 {
-    struct owl_runtime *rt = world.server->host.runtime;
+    struct owl_runtime *rt = world.server->env.runtime;
     pthread_mutex_lock(&rt->mu);
     bool working = rt->queued > 0 || rt->workers_free < rt->workers_live;
     pthread_mutex_unlock(&rt->mu);
@@ -143,7 +143,7 @@ static int world_connect(bool http)
 static void world_check_empty(void)
 {
     struct owl_server *s = world.server;
-    struct owl_host_local *l = owl_host_local(&s->host, world.reactor);
+    struct owl_call_local *l = owl_call_local(&s->env, world.reactor);
     OWL_ASSERT(l->n_calls == 0 && owl_list_empty(&l->calls));
     OWL_ASSERT(l->in_flight.n == 0 && l->asked.n == 0 && l->parked.n == 0);
     OWL_ASSERT(owl_list_empty(&l->park_order));
@@ -152,7 +152,7 @@ static void world_check_empty(void)
     OWL_ASSERT(owl_list_empty(&s->http->shards[0]->conns));
     OWL_ASSERT(owl_reactor_load(world.reactor) == 0);
     OWL_ASSERT(owl_sessions_count(s->sessions) == 0);
-    OWL_ASSERT(owl_replays_bytes(s->replays) == 0 && atomic_load(&s->streams.taken) == 0);
+    OWL_ASSERT(owl_replay_table_bytes(s->replays) == 0 && atomic_load(&s->streams.taken) == 0);
 }
 
 /* For a thread of the runtime's own, which closes it. In several waits: a machine that stood still
@@ -175,7 +175,7 @@ static void world_close(void (*read_all)(void))
         read_all();
         if (!alive || world_ready())
             continue;
-        if (world.server->host.runtime->stopping)
+        if (world.server->env.runtime->stopping)
             world_wait();
         else
             clock_wait(50);

@@ -2,7 +2,7 @@
  * place of the text; and JSON is read as what it is. */
 #include "base/alloc.h"
 #include "codec/scan.h"
-#include "codec/value.h"
+#include "formats/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

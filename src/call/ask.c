@@ -480,7 +480,7 @@ static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload,
     struct owl_state_bind bind = binding(c, &args);
     if (args.rc != 0)
         return owl_fail(err, -args.rc, NULL);
-    return owl_state_open(&c->host->state_key, &bind, text, c->arena, ret_payload, err);
+    return owl_state_open(&c->env->state_key, &bind, text, c->arena, ret_payload, err);
 }
 
 enum owl_verdict owl_ask_restore(struct owl_call *c)
@@ -535,7 +535,7 @@ int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
     struct owl_state_bind bind = binding(c, &args);
     int rc = args.rc;
     if (rc == 0)
-        rc = owl_state_seal(&c->host->state_key, &bind, payload, c->host->limits->question_ms, out);
+        rc = owl_state_seal(&c->env->state_key, &bind, payload, c->env->limits->question_ms, out);
     owl_buf_putc(out, '"');
     return rc ? rc : out->rc;
 }

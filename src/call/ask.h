@@ -54,7 +54,8 @@ void owl_ask_go_on(struct owl_call *c);
 
 /* A response from a legacy client, on any reactor: finds the call that asked. @p session must be
  * the one that was asked. False if nobody waits for that id. */
-bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg);
+bool owl_ask_answer(struct owl_call_env *h, struct owl_session *session,
+                    const struct owl_rpc_msg *msg);
 
 /* ---- between ask.c, ask_legacy.c, park.c and task.c ---- */
 
@@ -110,6 +111,6 @@ void owl_park_leave(struct owl_call *c, const char *type, owl_str members);
 /* Forget it; when a call ends. */
 void owl_park_drop(struct owl_call *c);
 /* End the calls that wait for a client to come back. */
-void owl_park_end_all(struct owl_host_local *l);
+void owl_park_end_all(struct owl_call_local *l);
 
 #endif

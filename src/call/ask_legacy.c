@@ -68,9 +68,9 @@ static struct owl_session *audience(const struct owl_call *c)
 /* The question is out from now on. Where too many are, a session is still asked a few. */
 static int enter_question(struct owl_call *c, struct owl_ask *a)
 {
-    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    struct owl_call_local *l = owl_call_local(c->env, c->reactor);
     struct owl_session *asked = audience(c);
-    bool full = l->asked.n >= c->host->limits->questions;
+    bool full = l->asked.n >= c->env->limits->questions;
     if (!owl_session_enter(asked, OWL_SESSION_QUESTIONS, full ? FEW : MAX_QUESTIONS))
         return -OWL_EBUSY;
     int n = snprintf(a->id_text, sizeof a->id_text, "\"owl-%u-%llu\"",
@@ -90,7 +90,7 @@ static int enter_question(struct owl_call *c, struct owl_ask *a)
 /* It has been answered, or will not be. */
 static void leave_question(struct owl_call *c, struct owl_ask *a)
 {
-    owl_map_del(&owl_host_local(c->host, c->reactor)->asked, a->id);
+    owl_map_del(&owl_call_local(c->env, c->reactor)->asked, a->id);
     owl_session_leave(a->asked, OWL_SESSION_QUESTIONS);
     owl_session_aunref(a->asked);
     a->asked = NULL;
@@ -134,7 +134,7 @@ enum owl_verdict owl_ask__legacy(struct owl_call *c)
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     rc == -OWL_ECLOSED ? "it has gone" : owl_err_info(rc)->text);
-    owl_call_wait(c, c->host->limits->question_ms);
+    owl_call_wait(c, c->env->limits->question_ms);
     return OWL_SUSPEND;
 }
 
@@ -142,7 +142,7 @@ enum owl_verdict owl_ask__legacy(struct owl_call *c)
 
 struct answer {
     struct owl_msg msg;
-    struct owl_host *host;
+    struct owl_call_env *env;
     struct owl_session *session;
     bool refused;
     size_t id_n, n;
@@ -161,9 +161,9 @@ static int keep_answer(struct owl_call *c, struct owl_ask *a, owl_str answer)
     return rc;
 }
 
-static void take_answer(struct owl_host *h, struct owl_reactor *r, const struct answer *m)
+static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const struct answer *m)
 {
-    struct owl_ask *a = owl_map_get(&owl_host_local(h, r)->asked, (owl_str){m->text, m->id_n});
+    struct owl_ask *a = owl_map_get(&owl_call_local(h, r)->asked, (owl_str){m->text, m->id_n});
     if (!a || a->asked != m->session)
         return;
     struct owl_call *c = a->call;
@@ -198,13 +198,13 @@ static void take_answer(struct owl_host *h, struct owl_reactor *r, const struct 
 static void on_answer(struct owl_reactor *r, struct owl_msg *msg)
 {
     struct answer *m = OWL_CONTAINER(msg, struct answer, msg);
-    take_answer(m->host, r, m);
+    take_answer(m->env, r, m);
     owl_session_aunref(m->session);
     owl_free(m);
 }
 
 /* The reactor that an id of ours names, or NULL. */
-static struct owl_reactor *id_reactor(struct owl_host *h, owl_str id)
+static struct owl_reactor *id_reactor(struct owl_call_env *h, owl_str id)
 {
     static const char prefix[] = "\"owl-";
     size_t n = sizeof prefix - 1;
@@ -213,7 +213,8 @@ static struct owl_reactor *id_reactor(struct owl_host *h, owl_str id)
     return owl_runtime_named(h->runtime, (owl_str){id.p + n, id.n - n});
 }
 
-bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struct owl_rpc_msg *msg)
+bool owl_ask_answer(struct owl_call_env *h, struct owl_session *session,
+                    const struct owl_rpc_msg *msg)
 {
     struct owl_reactor *to = msg->id.p && session ? id_reactor(h, msg->id) : NULL;
     if (!to)
@@ -222,7 +223,7 @@ bool owl_ask_answer(struct owl_host *h, struct owl_session *session, const struc
     if (!m)
         return false;
     *m = (struct answer){.msg.run = on_answer,
-                         .host = h,
+                         .env = h,
                          .session = owl_session_aref(session),
                          .refused = msg->kind == OWL_RPC_ERROR,
                          .id_n = msg->id.n,

@@ -21,14 +21,14 @@ enum { FAILURE_BYTES = 1024 }; /* to say that there is no memory takes none */
 
 /* ---- the reactors' own parts ---- */
 
-int owl_host_init(struct owl_host *h)
+int owl_call_env_init(struct owl_call_env *h)
 {
     unsigned n = owl_runtime_count(h->runtime);
     h->local = owl_calloc(n, sizeof *h->local);
     if (!h->local)
         return -OWL_ENOMEM;
     for (unsigned i = 0; i < n; i++) {
-        struct owl_host_local *l = &h->local[i];
+        struct owl_call_local *l = &h->local[i];
         owl_list_init(&l->calls);
         owl_map_init(&l->in_flight);
         owl_map_init(&l->asked);
@@ -40,36 +40,36 @@ int owl_host_init(struct owl_host *h)
     }
     int rc = 0;
     for (unsigned i = 0; i < n && rc == 0; i++) {
-        struct owl_host_local *l = &h->local[i];
-        l->values = owl_pool_new(h->limits->input_total_bytes / n);
+        struct owl_call_local *l = &h->local[i];
+        l->values = owl_budget_new(h->limits->input_total_bytes / n);
         rc = l->values ? owl_buf_reserve(&l->out, FAILURE_BYTES) : -OWL_ENOMEM;
     }
     return rc;
 }
 
-void owl_host_done(struct owl_host *h)
+void owl_call_env_done(struct owl_call_env *h)
 {
     if (!h->local)
         return;
     for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++) {
-        struct owl_host_local *l = &h->local[i];
+        struct owl_call_local *l = &h->local[i];
         OWL_ASSERT(owl_list_empty(&l->calls));
         owl_map_done(&l->in_flight);
         owl_map_done(&l->asked);
         owl_map_done(&l->parked);
         owl_map_done(&l->tasks);
         owl_buf_done(&l->out);
-        owl_pool_done(l->values);
+        owl_budget_done(l->values);
     }
     OWL_FREE(&h->local);
 }
 
-struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_reactor *r)
+struct owl_call_local *owl_call_local(struct owl_call_env *h, const struct owl_reactor *r)
 {
     return &h->local[owl_reactor_index(r)];
 }
 
-void owl_host_end_calls(struct owl_host_local *l, int error)
+void owl_calls_end(struct owl_call_local *l, int error)
 {
     l->ending = true;
     OWL_LIST_EACH (&l->calls, it) {
@@ -100,12 +100,12 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     struct owl_call *c = owl_arena_zalloc(init->arena, sizeof *c);
     if (!c)
         return NULL;
-    struct owl_host_local *l = owl_host_local(init->host, init->reactor);
+    struct owl_call_local *l = owl_call_local(init->env, init->reactor);
     atomic_init(&c->refs, 1);
     atomic_init(&c->state, OWL_CALL_RUNNING);
     atomic_init(&c->keeps_rt, false);
-    c->host = init->host;
-    c->runtime = init->host->runtime;
+    c->env = init->env;
+    c->runtime = init->env->runtime;
     c->reactor = init->reactor;
     c->arena = init->arena;
     c->sink = init->sink;
@@ -125,14 +125,14 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
         c->client_caps = init->meta->client_caps;
     }
     atomic_init(&c->log_level, wanted_level(c));
-    atomic_init(&c->deadline_ms, owl_reactor_now(init->reactor) + init->host->timeout_ms);
+    atomic_init(&c->deadline_ms, owl_reactor_now(init->reactor) + init->env->timeout_ms);
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->cancelling, NULL);
     owl_list_init(&c->park_node);
     c->step = &owl_steps[0];
     c->last_progress = c->told = -1;
-    owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->host->limits->result_bytes);
+    owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->env->limits->result_bytes);
     owl_list_add(&l->calls, &c->node);
     l->n_calls++;
     return c;
@@ -173,7 +173,7 @@ void owl_call_unref(owl_call *c)
 void owl_call__trace(struct owl_call *c, const struct owl_step *step)
 {
     uint64_t now = owl_now_ns();
-    owl_log_write(c->host->log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu",
+    owl_log_write(c->env->log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu",
                   (int)c->msg.method.n, c->msg.method.p, (int)c->msg.id.n,
                   c->msg.id.p ? c->msg.id.p : "", c->step->name, step->name,
                   (unsigned long long)(c->step_ns ? (now - c->step_ns) / 1000 : 0));
@@ -229,7 +229,7 @@ int owl_call_claim_id(struct owl_call *c)
     if (!key)
         return -OWL_ENOMEM;
     owl_str k = {key, cancel_key(key, c->scope, id)};
-    struct owl_map *map = &owl_host_local(c->host, c->reactor)->in_flight;
+    struct owl_map *map = &owl_call_local(c->env, c->reactor)->in_flight;
     if (owl_map_get(map, k))
         return -OWL_EEXISTS;
     rc = owl_map_put(map, k, c, NULL);
@@ -260,13 +260,13 @@ void owl_call_wait(struct owl_call *c, uint64_t ms)
 
 uint64_t owl_call__allowed_ms(const struct owl_call *c)
 {
-    uint64_t ms = c->task ? owl_task_allowed(c) : c->host->timeout_ms;
+    uint64_t ms = c->task ? owl_task_allowed(c) : c->env->timeout_ms;
     return c->item && c->item->timeout_ms && c->item->timeout_ms < ms ? c->item->timeout_ms : ms;
 }
 
 enum owl_verdict owl_call__enter(struct owl_call *c)
 {
-    size_t most = c->host->limits->session_calls;
+    size_t most = c->env->limits->session_calls;
     if (!c->handler || !c->session || c->counted)
         return OWL_NEXT;
     c->counted = owl_session_enter(c->session, OWL_SESSION_CALLS, most);
@@ -288,7 +288,7 @@ void owl_call__leave(struct owl_call *c)
 void owl_call_forget_id(struct owl_call *c)
 {
     if (c->cancel_key.p)
-        owl_map_del(&owl_host_local(c->host, c->reactor)->in_flight, c->cancel_key);
+        owl_map_del(&owl_call_local(c->env, c->reactor)->in_flight, c->cancel_key);
     c->cancel_key = (owl_str){NULL, 0};
 }
 
@@ -346,7 +346,7 @@ bool owl_call_end(struct owl_call *c, int error, bool answer)
     return true;
 }
 
-void owl_host_cancel(struct owl_host_local *l, uint64_t scope, owl_str id)
+void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id)
 {
     char key[sizeof scope + OWL_RPC_ID_BYTES];
     if (id.n > OWL_RPC_ID_BYTES)
@@ -423,14 +423,14 @@ void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name)
     c->handler = item->handler;
     c->handler_data = item->data;
     c->handler_flags = item->flags;
-    if (item->timeout_ms && item->timeout_ms < c->host->timeout_ms)
+    if (item->timeout_ms && item->timeout_ms < c->env->timeout_ms)
         atomic_store(&c->deadline_ms, owl_now_ms() + item->timeout_ms);
 }
 
 struct owl_snapshot *owl_call_registry(struct owl_call *c)
 {
     if (!c->pin)
-        c->pin = owl_cell_pin(c->host->registry, c->reactor);
+        c->pin = owl_cell_pin(c->env->registry, c->reactor);
     return c->pin ? c->pin->object : NULL;
 }
 

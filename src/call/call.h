@@ -16,15 +16,15 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
+#include "base/budget.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "base/pool.h"
 #include "call/policy.h"
 #include "call/result.h"
 #include "jsonrpc/envelope.h"
-#include "mcp/codec.h"
 #include "mcp/session.h"
 #include "mcp/state.h"
+#include "mcp/wire.h"
 #include "observe/trace.h"
 #include "reactor/cell.h"
 #include "reactor/timer.h"
@@ -72,7 +72,7 @@ struct owl_sink_ops {
 };
 
 /* What the calls of one server share. Immutable while it runs, except the reactors' own parts. */
-struct owl_host {
+struct owl_call_env {
     struct owl_runtime *runtime;
     const struct owl_log *log;
     const struct owl_policy_ops *policy;
@@ -80,18 +80,18 @@ struct owl_host {
     struct owl_cell *registry; /* of struct owl_snapshot */
     struct owl_task_store *tasks;
     /* The store has a new version of the task, which is valid during the call; may be NULL. */
-    void (*task_changed)(struct owl_host *h, const struct owl_task *t);
+    void (*task_changed)(struct owl_call_env *h, const struct owl_task *t);
     unsigned task_poll_ms;
     struct owl_state_key state_key;
     owl_str server_info; /* JSON object */
     unsigned timeout_ms;
     unsigned list_ttl_ms;
     const owl_limits *limits;
-    struct owl_host_local *local; /* one a reactor */
+    struct owl_call_local *local; /* one a reactor */
 };
 
 /* A reactor's own part. */
-struct owl_host_local {
+struct owl_call_local {
     struct owl_list calls;    /* all that have not ended */
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
@@ -100,16 +100,17 @@ struct owl_host_local {
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
     struct owl_list asking;     /* those that have asked, longest ago first; not all ask still */
     uint64_t next_ask;
-    struct owl_pool *values; /* what calls make of what clients send: parsed, and kept answers */
+    struct owl_budget *values; /* what calls make of what clients send: parsed, and kept answers */
     size_t n_calls;
     bool ending;                               /* the server stops, and its patience is over */
     struct owl_buf out;                        /* scratch for replies */
-    void (*on_idle)(struct owl_host_local *l); /* once, when n_calls reaches 0; or NULL */
+    void (*on_idle)(struct owl_call_local *l); /* once, when n_calls reaches 0; or NULL */
     void *idle_data;
 };
-OWL_NODISCARD int owl_host_init(struct owl_host *h); /* local parts; after the runtime exists */
-void owl_host_done(struct owl_host *h);              /* after its end */
-struct owl_host_local *owl_host_local(struct owl_host *h, const struct owl_reactor *r);
+OWL_NODISCARD int
+owl_call_env_init(struct owl_call_env *h);      /* local parts; after the runtime exists */
+void owl_call_env_done(struct owl_call_env *h); /* after its end */
+struct owl_call_local *owl_call_local(struct owl_call_env *h, const struct owl_reactor *r);
 
 enum owl_call_state {
     OWL_CALL_RUNNING,  /* a handler may finish it */
@@ -123,9 +124,9 @@ enum { OWL_CALL__RUN = 4 };
 
 struct owl_call {
     atomic_uint refs;
-    atomic_uint state;     /* run × OWL_CALL__RUN + enum owl_call_state */
-    atomic_bool keeps_rt;  /* holds a reference to the runtime */
-    struct owl_host *host; /* only while the server lives */
+    atomic_uint state;        /* run × OWL_CALL__RUN + enum owl_call_state */
+    atomic_bool keeps_rt;     /* holds a reference to the runtime */
+    struct owl_call_env *env; /* only while the server lives */
     struct owl_runtime *runtime;
     struct owl_reactor *reactor;
     struct owl_arena *arena; /* [handler] holds the call itself and its message */
@@ -176,7 +177,7 @@ struct owl_call {
     struct owl_work work;
     const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
     struct owl_ask *asks;           /* [handler] call/ask.h */
-    struct owl_pool_share values;   /* of host_local.values */
+    struct owl_budget_share values; /* of host_local.values */
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
     const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
     const char *result_type;        /* of a modern result, if it is not "complete" */
@@ -190,7 +191,7 @@ struct owl_call {
     struct owl_park_word *word;   /* front: the texts of its failure */
     struct owl_task_run *task;    /* this call runs as a task: call/task.h */
     owl_str related;              /* legacy: its id, in whatever the call says; immutable */
-    struct owl_task_visit *visit; /* … or is about one */
+    struct owl_task_query *visit; /* … or is about one */
     bool consults;                /* it has asked the store of tasks: it stays until the answer */
     pthread_mutex_t lock;         /* the rest, front and meta.progress_token */
     double last_progress;
@@ -205,7 +206,7 @@ struct owl_call {
 /* ---- life ---- */
 
 struct owl_call_init {
-    struct owl_host *host;
+    struct owl_call_env *env;
     struct owl_reactor *reactor;
     struct owl_arena *arena; /* taken on success */
     struct owl_sink *sink;
@@ -241,9 +242,9 @@ void owl_call_resume(struct owl_call *c);
  * was completed. With @p answer false the client gets nothing (it cancelled). */
 bool owl_call_end(struct owl_call *c, int error, bool answer);
 /* End every call of the reactor with that error, and keep no further one waiting. */
-void owl_host_end_calls(struct owl_host_local *l, int error);
+void owl_calls_end(struct owl_call_local *l, int error);
 /* End the call with that id (owl_rpc_id_plain) in that scope, if it runs here. */
-void owl_host_cancel(struct owl_host_local *l, uint64_t scope, owl_str id);
+void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id);
 
 /* ---- for steps and methods ---- */
 
@@ -279,7 +280,7 @@ uint64_t owl_call__allowed_ms(const struct owl_call *c);
 void owl_call__trace(struct owl_call *c, const struct owl_step *step);
 static inline void owl_call__goto(struct owl_call *c, const struct owl_step *step)
 {
-    const struct owl_log *log = c->host->log;
+    const struct owl_log *log = c->env->log;
     if (OWL_UNLIKELY(log->fn && log->level <= OWL_LEVEL_DEBUG))
         owl_call__trace(c, step);
     c->step = step;

@@ -137,7 +137,7 @@ enum owl_verdict owl_check_arguments(struct owl_call *c)
 static void blame(struct owl_call *c, const char *what, owl_str words)
 {
     bool foreign = c->handler_flags & OWL_FOREIGN;
-    OWL_LOG(c->host->log, foreign ? OWL_LEVEL_WARNING : OWL_LEVEL_ERROR, "call",
+    OWL_LOG(c->env->log, foreign ? OWL_LEVEL_WARNING : OWL_LEVEL_ERROR, "call",
             "%.*s has %s: trace_id=%s %.*s", (int)c->name.n, c->name.p, what, owl_call_trace_id(c),
             (int)words.n, words.p);
     if (foreign)

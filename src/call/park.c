@@ -119,11 +119,11 @@ static int tell(struct owl_call *c, owl_str members)
     }
     if (!c->sink)
         return -OWL_ECLOSED;
-    struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
+    struct owl_buf *out = &owl_call_local(c->env, c->reactor)->out;
     struct owl_mcp_result r = {.type = "input_required", .members = members};
     owl_buf_reset(out);
     owl_rpc_begin_result(out, c->msg.id);
-    c->codec->result(out, &r, c->host->server_info);
+    c->codec->result(out, &r, c->env->server_info);
     owl_rpc_end(out);
     if (out->rc != 0)
         return out->rc;
@@ -143,10 +143,9 @@ static void end_parked(struct owl_call *c, int error)
 static int park(struct owl_call *c)
 {
     char id[80], hex[33];
-    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    struct owl_call_local *l = owl_call_local(c->env, c->reactor);
     struct owl_map *map = &l->parked;
-    if (map->n >=
-        c->host->limits->parked) /* nobody may lock the others out: the oldest gives way */
+    if (map->n >= c->env->limits->parked) /* nobody may lock the others out: the oldest gives way */
         end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ELIMIT);
     if (owl_random_hex(hex, 16) != 0)
         return -OWL_EIO;
@@ -164,7 +163,7 @@ static int park(struct owl_call *c)
     char payload[128];
     n = snprintf(payload, sizeof payload, "{\"park\":\"%s\"}", id);
     struct owl_buf members;
-    owl_buf_init_arena(&members, c->arena, c->host->limits->result_bytes);
+    owl_buf_init_arena(&members, c->arena, c->env->limits->result_bytes);
     rc = owl_ask__write(c, (owl_str){payload, (size_t)n}, &members);
     return rc == 0 ? tell(c, owl_buf_str(&members)) : rc;
 }
@@ -177,7 +176,7 @@ enum owl_verdict owl_park_step(struct owl_call *c)
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
-    owl_call_wait(c, c->host->limits->question_ms);
+    owl_call_wait(c, c->env->limits->question_ms);
     return OWL_SUSPEND;
 }
 
@@ -186,12 +185,12 @@ void owl_park_drop(struct owl_call *c)
     if (c->fronting)
         return;
     if (c->park_id.p)
-        owl_map_del(&owl_host_local(c->host, c->reactor)->parked, c->park_id);
+        owl_map_del(&owl_call_local(c->env, c->reactor)->parked, c->park_id);
     owl_list_del(&c->park_node);
     c->park_id = (owl_str){NULL, 0};
 }
 
-void owl_park_end_all(struct owl_host_local *l)
+void owl_park_end_all(struct owl_call_local *l)
 {
     while (!owl_list_empty(&l->park_order))
         end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ECLOSED);
@@ -201,7 +200,7 @@ void owl_park_end_all(struct owl_host_local *l)
 
 struct visit {
     struct owl_msg msg;
-    struct owl_host *host;
+    struct owl_call_env *env;
     struct owl_call *front; /* counted */
     bool leave;             /* the front has gone: end the call that it speaks for */
     size_t n;
@@ -241,7 +240,7 @@ static void attach(struct owl_call *c, struct owl_call *front)
 static void on_visit(struct owl_reactor *r, struct owl_msg *m)
 {
     struct visit *v = OWL_CONTAINER(m, struct visit, msg);
-    struct owl_host_local *l = owl_host_local(v->host, r);
+    struct owl_call_local *l = owl_call_local(v->env, r);
     struct owl_call *c = NULL;
     if (v->leave) {
         OWL_LIST_EACH (&l->calls, it) {
@@ -269,7 +268,7 @@ static int visit(struct owl_call *front, owl_str id, bool leave)
     struct visit *v = owl_malloc(sizeof *v + id.n);
     if (!v)
         return -OWL_ENOMEM;
-    *v = (struct visit){.msg.run = on_visit, .host = front->host, .leave = leave, .n = id.n};
+    *v = (struct visit){.msg.run = on_visit, .env = front->env, .leave = leave, .n = id.n};
     memcpy(v->id, id.p, id.n);
     v->front = owl_call_ref(front);
     if (owl_post(to, &v->msg))
@@ -297,7 +296,7 @@ enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal)
     if (rc == 0) {
         front->park_id = id;
         front->fronting = true;
-        owl_call_wait(front, front->host->timeout_ms);
+        owl_call_wait(front, front->env->timeout_ms);
         rc = visit(front, id, false);
     }
     if (rc == 0)

@@ -4,7 +4,7 @@
 #define OWL_CALL_RESULT_H
 
 #include "base/buf.h"
-#include "mcp/codec.h"
+#include "mcp/wire.h"
 
 enum owl_result_form {
     OWL_RESULT_TOOL,     /* content blocks */

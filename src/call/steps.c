@@ -45,7 +45,7 @@ static enum owl_verdict run_admit(struct owl_call *c)
     if (!c->item)
         return OWL_NEXT;
     c->admitted = true;
-    enum owl_verdict v = c->host->policy->admit(c->host->policy_self, c);
+    enum owl_verdict v = c->env->policy->admit(c->env->policy_self, c);
     if (v != OWL_SUSPEND)
         return v;
     c->deciding = true;
@@ -95,7 +95,7 @@ static enum owl_verdict run_inline(struct owl_call *c)
 
 int owl_call__count(struct owl_call *c, size_t n)
 {
-    return owl_pool_take(owl_host_local(c->host, c->reactor)->values, c->arena, &c->values, n);
+    return owl_budget_take(owl_call_local(c->env, c->reactor)->values, c->arena, &c->values, n);
 }
 
 int owl_call__parse(struct owl_call *c, owl_str proved, const owl_json **ret)
@@ -168,7 +168,7 @@ static int error_of(const struct owl_call *c, int status)
 static enum owl_verdict refuse_result(struct owl_call *c)
 {
     int rc = c->result.rc;
-    OWL_LOG(c->host->log, OWL_LEVEL_WARNING, "call",
+    OWL_LOG(c->env->log, OWL_LEVEL_WARNING, "call",
             "the result of %.*s could not be built: %s trace_id=%s", (int)c->name.n, c->name.p,
             c->result.why, owl_call_trace_id(c));
     return owl_call_set_failure(c,
@@ -210,7 +210,7 @@ static enum owl_verdict run_settle(struct owl_call *c)
     if (!c->admitted)
         return OWL_NEXT;
     c->admitted = false;
-    return c->host->policy->settle(c->host->policy_self, c);
+    return c->env->policy->settle(c->env->policy_self, c);
 }
 
 /* The failure as the client is told. When the reactor ended the call, the handler may still be
@@ -224,10 +224,10 @@ static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
     if (!f.message.p)
         f.message = owl_str_of(owl_err_info(f.error)->text);
     f.trace_id = owl_str_of(owl_call_trace_id(c));
-    OWL_LOG(c->host->log, OWL_LEVEL_INFO, "call", "%.*s %.*s failed: %s: %.*s trace_id=%s",
+    OWL_LOG(c->env->log, OWL_LEVEL_INFO, "call", "%.*s %.*s failed: %s: %.*s trace_id=%s",
             (int)c->msg.method.n, c->msg.method.p, (int)c->name.n, c->name.p ? c->name.p : "",
             owl_error_name(f.error), (int)f.message.n, f.message.p, c->trace_id);
-    return owl_mcp_write_failure(out, c->codec, c->msg.id, &f, c->host->server_info);
+    return owl_mcp_write_failure(out, c->codec, c->msg.id, &f, c->env->server_info);
 }
 
 static int write_result(struct owl_call *c, struct owl_buf *out)
@@ -237,7 +237,7 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
     struct owl_mcp_result r = {.type = "complete",
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
                                .per_user = c->asks || (c->handler && c->principal.n > 0),
-                               .ttl_ms = c->item && c->handler ? 0 : c->host->list_ttl_ms};
+                               .ttl_ms = c->item && c->handler ? 0 : c->env->list_ttl_ms};
     int rc = owl_result_close(&c->result, &r.members);
     if (rc != 0)
         return rc;
@@ -247,7 +247,7 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
     }
     r.meta = owl_buf_str(&c->result.meta);
     owl_rpc_begin_result(out, c->msg.id);
-    c->codec->result(out, &r, c->host->server_info);
+    c->codec->result(out, &r, c->env->server_info);
     owl_rpc_end(out);
     return out->rc;
 }
@@ -261,7 +261,7 @@ static enum owl_verdict run_reply(struct owl_call *c)
         return OWL_NEXT;
     if (c->task && !owl_task_due(c))
         return owl_task_reply(c, (owl_str){NULL, 0});
-    struct owl_buf *out = &owl_host_local(c->host, c->reactor)->out;
+    struct owl_buf *out = &owl_call_local(c->env, c->reactor)->out;
     owl_buf_reset(out);
     int status = 200;
     int rc = 0;
@@ -294,7 +294,7 @@ static enum owl_verdict run_end(struct owl_call *c)
 {
     if (c->consults)
         return OWL_SUSPEND;
-    struct owl_host_local *l = owl_host_local(c->host, c->reactor);
+    struct owl_call_local *l = owl_call_local(c->env, c->reactor);
     owl_call_forget_id(c);
     owl_call__leave(c);
     owl_ask_drop(c);

@@ -30,7 +30,7 @@ uint64_t owl_task_allowed(const struct owl_call *c)
 
 void owl_task__save(struct owl_task_run *t)
 {
-    struct owl_task_store *store = t->call->host->tasks;
+    struct owl_task_store *store = t->call->env->tasks;
     t->dirty = t->saving;
     if (t->saving)
         return;
@@ -65,7 +65,7 @@ void owl_task__free(struct owl_task_run *t)
 {
     struct owl_call *c = t->call;
     c->task = NULL;
-    owl_map_del(&owl_host_local(c->host, c->reactor)->tasks, owl_str_of(t->now.id));
+    owl_map_del(&owl_call_local(c->env, c->reactor)->tasks, owl_str_of(t->now.id));
     OWL_LIST_EACH (&t->waiters, it) {
         struct owl_call *visitor = let_go(OWL_CONTAINER(it, struct owl_task_waiter, node));
         owl_task__wake(visitor, 0);
@@ -134,7 +134,7 @@ static void on_retry(struct owl_timer *timer)
 static bool worth_a_retry(const struct owl_task_run *t)
 {
     return t->announced && t->failures < TRIES && !(t->rc == -OWL_ELIMIT && t->payload.n) &&
-           !owl_host_local(t->call->host, t->call->reactor)->ending;
+           !owl_call_local(t->call->env, t->call->reactor)->ending;
 }
 
 static void on_saved(struct owl_task_op *op, int rc)
@@ -148,13 +148,13 @@ static void on_saved(struct owl_task_op *op, int rc)
     if (rc == 0 && !t->announced)
         announce(t);
     if (rc != 0)
-        OWL_LOG(c->host->log, OWL_LEVEL_ERROR, "task", "%s could not be kept: %s", t->now.id,
+        OWL_LOG(c->env->log, OWL_LEVEL_ERROR, "task", "%s could not be kept: %s", t->now.id,
                 owl_err_info(rc)->text);
     if (t->dirty) {
         owl_task__save(t);
     } else if (rc == 0) {
-        if (c->host->task_changed)
-            c->host->task_changed(c->host, &t->now);
+        if (c->env->task_changed)
+            c->env->task_changed(c->env, &t->now);
     } else if (worth_a_retry(t)) {
         t->saving = true;
         owl_timer_start(c->reactor, &t->retry, RETRY_MS);
@@ -241,8 +241,8 @@ void owl_task__init(struct owl_task_run *t, struct owl_call *c)
     owl_timer_init(&t->retry, on_retry);
     owl_timer_init(&t->again, on_again);
     owl_list_init(&t->asking);
-    owl_buf_init(&t->payload, c->host->limits->result_bytes + 64 * 1024);
-    owl_buf_init(&t->birth, c->host->limits->result_bytes + 64 * 1024);
+    owl_buf_init(&t->payload, c->env->limits->result_bytes + 64 * 1024);
+    owl_buf_init(&t->birth, c->env->limits->result_bytes + 64 * 1024);
     owl_list_init(&t->waiters);
     OWL_IGNORE(take_said(t)); /* before it was a task */
 }
@@ -332,7 +332,7 @@ enum owl_verdict owl_task_ask(struct owl_call *c)
         return owl_call_set_failure(c, -rc, "the questions could not be kept: %s",
                                     owl_err_info(rc)->text);
     owl_list_del(&c->task->asking);
-    owl_list_add(&owl_host_local(c->host, c->reactor)->asking, &c->task->asking);
+    owl_list_add(&owl_call_local(c->env, c->reactor)->asking, &c->task->asking);
     /* A legacy client is asked on the stream of a call that waits for the outcome. */
     struct owl_call *front = best_front(c);
     if (front && front != c->front)
@@ -466,7 +466,7 @@ void owl_task_drop(struct owl_call *c)
         owl_task__free(c->task);
 }
 
-void owl_tasks_end_waiting(struct owl_host_local *l)
+void owl_tasks_end_waiting(struct owl_call_local *l)
 {
     OWL_LIST_EACH (&l->calls, it) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);

@@ -4,7 +4,7 @@
 #define OWL_CALL_TASK_H
 
 #include "call/call.h"
-#include "call/store.h"
+#include "call/task_store.h"
 
 #define OWL_TASKS_EXTENSION "io.modelcontextprotocol/tasks"
 
@@ -30,9 +30,9 @@ void owl_task_drop(struct owl_call *c);
 /* Milliseconds that it may go on: until the task is forgotten. */
 uint64_t owl_task_allowed(const struct owl_call *c);
 /* The server stops: end the tasks that wait for answers. */
-void owl_tasks_end_waiting(struct owl_host_local *l);
+void owl_tasks_end_waiting(struct owl_call_local *l);
 
-/* ---- calls about tasks (visit.c) ---- */
+/* ---- calls about tasks (task_query.c) ---- */
 
 enum owl_task_wish {
     OWL_TASK_LOOK,   /* see it as it is */
@@ -42,12 +42,12 @@ enum owl_task_wish {
 };
 /* For methods: find the task that params.taskId names, do what is wished, answer with the task as
  * it is then. The failure of a task that is unknown (or another's) is OWL_EPARAMS. */
-enum owl_verdict owl_task_visit(struct owl_call *c, enum owl_task_wish wish,
+enum owl_verdict owl_task_query(struct owl_call *c, enum owl_task_wish wish,
                                 enum owl_verdict (*answer)(struct owl_call *c,
                                                            const struct owl_task *t));
 
 /* Whether the wish was carried to the task: it was not over when this call came. */
-bool owl_task_visited(const struct owl_call *c);
+bool owl_task_query_carried(const struct owl_call *c);
 
 /* "taskId":…,"status":… in the words of an era; with @p detailed also what its status has to show.
  * Members without braces. */

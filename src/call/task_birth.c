@@ -30,7 +30,7 @@ static int write_birth(struct owl_task_run *t)
     owl_buf_putz(&members, modern ? "" : "}");
     struct owl_mcp_result r = {.type = "task", .members = owl_buf_str(&members)};
     owl_rpc_begin_result(&t->birth, c->msg.id);
-    c->codec->result(&t->birth, &r, c->host->server_info);
+    c->codec->result(&t->birth, &r, c->env->server_info);
     owl_rpc_end(&t->birth);
     int rc = members.rc ? members.rc : t->birth.rc;
     owl_buf_done(&members);
@@ -59,11 +59,11 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     snprintf(t->now.id, sizeof t->now.id, "%u-%s", owl_reactor_index(c->reactor), hex);
     t->now.created_ms = t->now.updated_ms = owl_wall_ms();
     t->now.ttl_ms = ttl_ms;
-    t->now.poll_ms = c->host->task_poll_ms;
+    t->now.poll_ms = c->env->task_poll_ms;
     t->now.session = c->session ? owl_session_serial(c->session) : 0;
     t->now.principal = c->principal;
     if (relate(t) != 0 || write_birth(t) != 0 ||
-        owl_map_put(&owl_host_local(c->host, c->reactor)->tasks, owl_str_of(t->now.id), c, NULL)) {
+        owl_map_put(&owl_call_local(c->env, c->reactor)->tasks, owl_str_of(t->now.id), c, NULL)) {
         owl_buf_done(&t->birth);
         owl_free(t);
         return NULL;
@@ -72,9 +72,9 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
 }
 
 /* The task of the reactor that has waited for its client for longest ends; false: none waits. */
-static bool end_one(struct owl_host *h, struct owl_reactor *r)
+static bool end_one(struct owl_call_env *h, struct owl_reactor *r)
 {
-    OWL_LIST_EACH (&owl_host_local(h, r)->asking, it) {
+    OWL_LIST_EACH (&owl_call_local(h, r)->asking, it) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_task_run, asking)->call;
         owl_list_del(it);
         if (owl_call__state(c) == OWL_CALL_ASKING && owl_call_end(c, OWL_ECANCELLED, true))
@@ -85,13 +85,13 @@ static bool end_one(struct owl_host *h, struct owl_reactor *r)
 
 struct full {
     struct owl_msg msg;
-    struct owl_host *host;
+    struct owl_call_env *env;
 };
 
 static void on_full(struct owl_reactor *r, struct owl_msg *m)
 {
     struct full *f = OWL_CONTAINER(m, struct full, msg);
-    OWL_IGNORE(end_one(f->host, r)); /* then there is no room */
+    OWL_IGNORE(end_one(f->env, r)); /* then there is no room */
     owl_free(f);
 }
 
@@ -99,14 +99,14 @@ static void on_full(struct owl_reactor *r, struct owl_msg *m)
  * false: one of another reactor will, for whoever comes next. */
 static bool make_room(struct owl_call *c)
 {
-    if (end_one(c->host, c->reactor))
+    if (end_one(c->env, c->reactor))
         return true;
     for (unsigned i = 1; i < owl_runtime_count(c->runtime); i++) {
         unsigned other = (owl_reactor_index(c->reactor) + i) % owl_runtime_count(c->runtime);
         struct full *f = owl_malloc(sizeof *f);
         if (!f)
             break;
-        *f = (struct full){.msg.run = on_full, .host = c->host};
+        *f = (struct full){.msg.run = on_full, .env = c->env};
         if (!owl_post(owl_runtime_at(c->runtime, other), &f->msg))
             owl_free(f); /* it has ended */
     }
@@ -157,7 +157,7 @@ static bool read_ms(owl_str json, uint64_t most, uint64_t *ret)
 /* How long it wants the task to be kept. */
 static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
 {
-    uint64_t most = c->host->limits->task_ms, ms = most;
+    uint64_t most = c->env->limits->task_ms, ms = most;
     owl_str task = owl_rpc_param(&c->msg, OWL_STR("task"));
     owl_str ttl = owl_span_is_object(task) ? owl_span_get(task, "ttl") : (owl_str){NULL, 0};
     bool as_long_as_possible = !ttl.p || owl_str_is(ttl, "null");
@@ -177,7 +177,7 @@ static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
 static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
 {
     bool tasks = c->handler_flags & OWL_TASK, only = c->handler_flags & OWL_TASK_ONLY;
-    *ret_ttl_ms = c->host->limits->task_ms;
+    *ret_ttl_ms = c->env->limits->task_ms;
     if (c->codec->era == OWL_ERA_MODERN) {
         /* A retry goes on with the call that asked. */
         if (!tasks || (!only && owl_rpc_param(&c->msg, OWL_STR("requestState")).p))
@@ -227,7 +227,7 @@ enum owl_verdict owl_task_step(struct owl_call *c)
         if (begin(c, ttl_ms) != 0)
             return refuse(c, -OWL_ENOMEM);
         if (c->task->saving) {
-            owl_call_wait(c, c->host->timeout_ms);
+            owl_call_wait(c, c->env->timeout_ms);
             return OWL_SUSPEND;
         }
     }
@@ -244,7 +244,7 @@ static void become(struct owl_call *c)
 {
     if (c->task || owl_call__state(c) == OWL_CALL_ENDED || c->step > &owl_steps[OWL_STEP_await])
         return;
-    if (begin(c, c->host->limits->task_ms) == 0 && !c->task->saving && !c->task->announced)
+    if (begin(c, c->env->limits->task_ms) == 0 && !c->task->saving && !c->task->announced)
         owl_task__free(c->task); /* it stays an ordinary call */
 }
 

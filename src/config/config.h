@@ -12,7 +12,7 @@
 #ifndef OWL_CONFIG_CONFIG_H
 #define OWL_CONFIG_CONFIG_H
 
-#include "codec/value.h"
+#include "formats/value.h"
 
 struct owl_config;
 

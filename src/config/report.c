@@ -6,7 +6,7 @@
 
 #include "codec/json.h"
 #include "codec/visible.h"
-#include "config/hidden.h"
+#include "config/redact.h"
 
 enum {
     WIDTH = 160, /* characters of a line that are shown */
@@ -36,7 +36,7 @@ static size_t show_character(struct owl_buf *b, owl_str one, bool hidden)
 }
 
 /* The line as it may be seen, and the columns before the fault and of what is meant. */
-static void show_line(struct owl_buf *b, const struct owl_fault *f, const struct owl_hidden *h,
+static void show_line(struct owl_buf *b, const struct owl_fault *f, const struct owl_redaction *h,
                       size_t *ret_before, size_t *ret_width)
 {
     owl_str line = h->line;
@@ -46,7 +46,7 @@ static void show_line(struct owl_buf *b, const struct owl_fault *f, const struct
         size_t next = i + 1;
         while (next < line.n && (line.p[next] & 0xc0) == 0x80)
             next++;
-        size_t variable = owl_hidden__variable((owl_str){line.p + i, line.n - i});
+        size_t variable = owl_redact__variable((owl_str){line.p + i, line.n - i});
         open = variable > 0 ? i + variable : open;
         bool hidden = h->byte[i] && i >= open;
         size_t columns = show_character(b, (owl_str){line.p + i, next - i}, hidden);
@@ -58,7 +58,7 @@ static void show_line(struct owl_buf *b, const struct owl_fault *f, const struct
     *ret_before += f->at.column > at ? f->at.column - at : 0;
 }
 
-static void show_place(struct owl_buf *b, const struct owl_fault *f, const struct owl_hidden *h,
+static void show_place(struct owl_buf *b, const struct owl_fault *f, const struct owl_redaction *h,
                        bool colours)
 {
     size_t before, width;
@@ -112,14 +112,14 @@ static size_t repeated(owl_str words, const struct quotable *q)
 static size_t odd_variable(owl_str words)
 {
     size_t n = 0;
-    if (words.n < 2 || memcmp(words.p, "${", 2) != 0 || owl_hidden__variable(words) > 0)
+    if (words.n < 2 || memcmp(words.p, "${", 2) != 0 || owl_redact__variable(words) > 0)
         return 0;
     while (n < words.n && words.p[n] != '`')
         n++;
     return n;
 }
 
-static void find_quotable(struct quotable *q, const struct owl_hidden *h)
+static void find_quotable(struct quotable *q, const struct owl_redaction *h)
 {
     owl_str rest = h->quoted ? (owl_str){h->line.p + h->at, h->line.n - h->at} : OWL_STR("");
     while (rest.n > 0 && q->n < QUOTED) {
@@ -134,7 +134,7 @@ static void find_quotable(struct quotable *q, const struct owl_hidden *h)
     }
 }
 
-static void put_words(struct owl_buf *b, owl_str words, const struct owl_hidden *h)
+static void put_words(struct owl_buf *b, owl_str words, const struct owl_redaction *h)
 {
     struct quotable q = {.n = 0};
     find_quotable(&q, h);
@@ -152,7 +152,7 @@ static void put_words(struct owl_buf *b, owl_str words, const struct owl_hidden 
     }
 }
 
-static void put_quoted(struct owl_buf *b, owl_str words, const struct owl_hidden *h)
+static void put_quoted(struct owl_buf *b, owl_str words, const struct owl_redaction *h)
 {
     struct owl_buf open;
     owl_buf_init(&open, b->max);
@@ -184,8 +184,8 @@ void owl_report_fault(struct owl_buf *b, const struct owl_config *c, const struc
         owl_buf_printf(b, ":%u:%u", f->at.line, f->at.column);
     owl_buf_printf(b, ":%s %s%s%s:%s ", plain, bold, colour, f->warning ? "warning" : "error",
                    plain);
-    struct owl_hidden hidden;
-    owl_hidden__of(&hidden, c, f->at);
+    struct owl_redaction hidden;
+    owl_redact__of(&hidden, c, f->at);
     put_words(b, f->what, &hidden);
     owl_buf_putc(b, '\n');
     show_place(b, f, &hidden, colours);
@@ -204,8 +204,8 @@ void owl_report_fault_json(struct owl_buf *b, const struct owl_config *c, const 
     if (f->at.line > 0)
         owl_buf_printf(b, ",\"line\":%u,\"column\":%u", f->at.line, f->at.column);
     owl_buf_printf(b, ",\"severity\":\"%s\",\"message\":", f->warning ? "warning" : "error");
-    struct owl_hidden hidden;
-    owl_hidden__of(&hidden, c, f->at);
+    struct owl_redaction hidden;
+    owl_redact__of(&hidden, c, f->at);
     put_quoted(b, f->what, &hidden);
     if (f->hint.p) {
         owl_buf_putz(b, ",\"hint\":");

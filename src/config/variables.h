@@ -15,7 +15,7 @@
 #define OWL_CONFIG_VARIABLES_H
 
 #include "base/map.h"
-#include "codec/value.h"
+#include "formats/value.h"
 
 enum {
     OWL_VARIABLES__DEPTH = 8,           /* defaults within defaults */

@@ -32,7 +32,7 @@ static void forget_touched(struct owl_server *s, struct touch *t)
 static void arm(struct owl_server *s)
 {
     if (!owl_timer_active(&s->gather))
-        owl_timer_start(owl_runtime_at(s->host.runtime, 0), &s->gather, DEBOUNCE_MS);
+        owl_timer_start(owl_runtime_at(s->env.runtime, 0), &s->gather, DEBOUNCE_MS);
 }
 
 static void on_gathered(struct owl_timer *timer)
@@ -43,10 +43,10 @@ static void on_gathered(struct owl_timer *timer)
         return;
     }
     unsigned changes = atomic_exchange(&s->changed, 0);
-    int rc = changes ? owl_tell__changes(s, changes) : 0;
+    int rc = changes ? owl_notify__changes(s, changes) : 0;
     for (unsigned i = 0; i < MAX_TOLD && !owl_list_empty(&s->touched_order); i++) {
         struct touch *t = OWL_CONTAINER(s->touched_order.next, struct touch, node);
-        rc = owl_tell__updated(s, (owl_str){t->uri, t->n}) ? -OWL_ENOMEM : rc;
+        rc = owl_notify__updated(s, (owl_str){t->uri, t->n}) ? -OWL_ENOMEM : rc;
         forget_touched(s, t);
     }
     if (!owl_list_empty(&s->touched_order))
@@ -78,7 +78,7 @@ void owl_subs_changed(struct owl_server *s, unsigned changes)
     struct change *c = owl_malloc(sizeof *c);
     if (c) {
         *c = (struct change){.msg.run = on_change, .server = s};
-        if (owl_post(owl_runtime_at(s->host.runtime, 0), &c->msg))
+        if (owl_post(owl_runtime_at(s->env.runtime, 0), &c->msg))
             return;
     }
     owl_free(c);
@@ -122,7 +122,7 @@ int owl_subs_updated(struct owl_server *s, owl_str uri)
         return -OWL_ENOMEM;
     *t = (struct touch){.msg.run = on_touch, .server = s, .n = uri.n};
     memcpy(t->uri, uri.p, uri.n);
-    if (!owl_post(owl_runtime_at(s->host.runtime, 0), &t->msg))
+    if (!owl_post(owl_runtime_at(s->env.runtime, 0), &t->msg))
         owl_free(t); /* the server has stopped: nobody listens */
     return 0;
 }
@@ -136,8 +136,8 @@ void owl_subs_init(struct owl_server *s)
 
 void owl_subs_done(struct owl_server *s)
 {
-    for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
-        owl_tell__done(&s->local[i]);
+    for (unsigned i = 0; s->local && i < owl_runtime_count(s->env.runtime); i++)
+        owl_notify__done(&s->local[i]);
     OWL_LIST_EACH (&s->touched_order, it)
         forget_touched(s, OWL_CONTAINER(it, struct touch, node));
     owl_map_done(&s->touched);

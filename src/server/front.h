@@ -1,5 +1,5 @@
 /* server/front.h - what the files of the HTTP front share.
- * Layer: server (private to http.c, exchange.c, stream.c, sse.c). Threads: the connection's reactor. */
+ * Layer: server (private to routes.c and the front_*.c of HTTP). Threads: the connection's reactor. */
 #ifndef OWL_SERVER_FRONT_H
 #define OWL_SERVER_FRONT_H
 
@@ -13,7 +13,7 @@ struct owl_hook {
         struct owl_hook *h); /* show the client that the answer is on its way; or NULL */
 };
 
-/* ---- http.c: the headers that matter, small answers ---- */
+/* ---- routes.c: the headers that matter, small answers ---- */
 
 struct owl_accepted {
     bool json, stream; /* without any Accept: both */
@@ -46,11 +46,11 @@ void owl_front__find_session(struct owl_server *s, const struct owl_http_req *re
 struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
                                                const struct owl_heads *h);
 
-/* ---- exchange.c ---- */
+/* ---- front_post.c ---- */
 
 void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
 
-/* ---- stream.c ---- */
+/* ---- front_get.c ---- */
 
 void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
 /* A new log of the session, for the producer that @p init names; kept where clients come back and as

@@ -208,7 +208,7 @@ void owl_replay__forget(struct owl_replay *log)
 
 /* ---- the producer ---- */
 
-static struct owl_replay *log_new(struct owl_replays *all, const struct owl_replay_init *init)
+static struct owl_replay *log_new(struct owl_replay_table *all, const struct owl_replay_init *init)
 {
     struct owl_replay *log = owl_calloc(1, sizeof *log);
     if (!log)
@@ -228,14 +228,14 @@ static struct owl_replay *log_new(struct owl_replays *all, const struct owl_repl
     return log;
 }
 
-int owl_replay_new(struct owl_replays *all, const struct owl_replay_init *init,
+int owl_replay_new(struct owl_replay_table *all, const struct owl_replay_init *init,
                    struct owl_replay **ret)
 {
-    owl_replays__make_room(all, sizeof(struct owl_replay));
+    owl_replay_table__make_room(all, sizeof(struct owl_replay));
     struct owl_replay *log = log_new(all, init);
     if (!log)
         return -OWL_ENOMEM;
-    int rc = owl_replays__add(log, init->session);
+    int rc = owl_replay_table__add(log, init->session);
     if (rc == 0)
         *ret = log;
     else
@@ -246,7 +246,7 @@ int owl_replay_new(struct owl_replays *all, const struct owl_replay_init *init,
 /* Takes the event. */
 static int append(struct owl_replay *log, struct owl_replay__event *e)
 {
-    owl_replays__make_room(log->all, cost(e));
+    owl_replay_table__make_room(log->all, cost(e));
     pthread_mutex_lock(&log->lock);
     if (log->forgotten && !log->reader) {
         pthread_mutex_unlock(&log->lock);
@@ -319,7 +319,7 @@ void owl_replay_finish(struct owl_replay *log)
     pthread_mutex_lock(&log->lock);
     log->finished = true;
     unlock_and_wake(log);
-    owl_replays__settle(log);
+    owl_replay_table__settle(log);
     owl_replay_unref(log);
 }
 
@@ -342,7 +342,7 @@ int owl_replay_attach(struct owl_replay *log, struct owl_replay_reader *rd, uint
     }
     log->reader = rd;
     pthread_mutex_unlock(&log->lock);
-    owl_replays__settle(log);
+    owl_replay_table__settle(log);
     return 0;
 }
 
@@ -388,7 +388,7 @@ void owl_replay_detach(struct owl_replay_reader *rd)
             drop_all(log);
     }
     pthread_mutex_unlock(&log->lock);
-    owl_replays__settle(log);
+    owl_replay_table__settle(log);
     if (later)
         return;
     rd->free(rd);

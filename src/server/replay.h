@@ -24,20 +24,20 @@ struct owl_replay_limits {   /* 0: the default */
     unsigned replay_retry_ms;  /* before a client comes back; 1 s */
 };
 
-struct owl_replays; /* all logs of a server */
-struct owl_replay;  /* one log; counted */
+struct owl_replay_table; /* all logs of a server */
+struct owl_replay;       /* one log; counted */
 
 /* NULL without memory. */
-OWL_NODISCARD struct owl_replays *owl_replays_new(const struct owl_replay_limits *limits);
+OWL_NODISCARD struct owl_replay_table *owl_replay_table_new(const struct owl_replay_limits *limits);
 /* After all reactors have ended. NULL is fine. */
-void owl_replays_free(struct owl_replays *all);
-const struct owl_replay_limits *owl_replays_limits(const struct owl_replays *all);
+void owl_replay_table_free(struct owl_replay_table *all);
+const struct owl_replay_limits *owl_replay_table_limits(const struct owl_replay_table *all);
 /* [any] The session has ended: none of its logs is found any more. */
-void owl_replays_forget(struct owl_replays *all, uint64_t session);
+void owl_replay_table_forget(struct owl_replay_table *all, uint64_t session);
 /* [any] Forget what was kept long enough at monotonic @p now_ms; happens by itself. */
-void owl_replays_sweep(struct owl_replays *all, uint64_t now_ms);
+void owl_replay_table_sweep(struct owl_replay_table *all, uint64_t now_ms);
 /* [any] Memory of all logs together. */
-size_t owl_replays_bytes(const struct owl_replays *all);
+size_t owl_replay_table_bytes(const struct owl_replay_table *all);
 
 /* ---- the producer: on its reactor ---- */
 
@@ -58,7 +58,7 @@ struct owl_replay_init {
 };
 /* A new log, the producer's until owl_replay_finish(). @errors OWL_ENOMEM, OWL_ELIMIT (as many
  * streams of this session as are kept have clients that read). */
-OWL_NODISCARD int owl_replay_new(struct owl_replays *all, const struct owl_replay_init *init,
+OWL_NODISCARD int owl_replay_new(struct owl_replay_table *all, const struct owl_replay_init *init,
                                  struct owl_replay **ret);
 /* An event without a message, that tells its id and how long to wait before coming back; if it is
  * kept. */
@@ -103,7 +103,7 @@ struct owl_replay_mark {
 };
 /* [any] @errors OWL_EINVAL (no event id at all), OWL_ENOTFOUND (none of this session, its stream
  * was forgotten, or events after it were dropped). */
-OWL_NODISCARD int owl_replay_find(struct owl_replays *all, uint64_t session, owl_str event_id,
+OWL_NODISCARD int owl_replay_find(struct owl_replay_table *all, uint64_t session, owl_str event_id,
                                   struct owl_replay_mark *ret);
 void owl_replay_unref(struct owl_replay *log);
 

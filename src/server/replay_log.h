@@ -1,5 +1,5 @@
 /* server/replay_log.h - a log and the table of all logs, as their files see them.
- * Layer: server (private to replay.c, replays.c). Threads: any.
+ * Layer: server (private to replay.c, replay_table.c). Threads: any.
  *
  * The table's lock guards which logs there are: those of a session hang on its shelf, and those that
  * nobody waits at (ended, or without a reader) stand in line to be forgotten, the oldest first. A
@@ -23,7 +23,7 @@ struct owl_replay__event;
 struct owl_replay__shelf;
 
 struct owl_replay {
-    struct owl_replays *all;
+    struct owl_replay_table *all;
     atomic_uint refs;
     uint64_t stream;
     unsigned flags;
@@ -48,7 +48,7 @@ struct owl_replay {
     struct owl_replay_reader *reader;
 };
 
-struct owl_replays {
+struct owl_replay_table {
     struct owl_replay_limits limits;
     atomic_size_t bytes;
     pthread_mutex_t lock;   /* the rest */
@@ -71,13 +71,13 @@ void owl_replay__forget(struct owl_replay *log);
 /* The same unless somebody reads it: false. */
 OWL_NODISCARD bool owl_replay__give_way(struct owl_replay *log);
 
-/* ---- replays.c ---- */
+/* ---- replay_table.c ---- */
 
 /* Before @p more bytes are kept: those that stand in line give way. */
-void owl_replays__make_room(struct owl_replays *all, size_t more);
+void owl_replay_table__make_room(struct owl_replay_table *all, size_t more);
 /* Puts a new log on the shelf of its session. @errors OWL_ENOMEM, OWL_ELIMIT. */
-OWL_NODISCARD int owl_replays__add(struct owl_replay *log, uint64_t session);
+OWL_NODISCARD int owl_replay_table__add(struct owl_replay *log, uint64_t session);
 /* Somebody waits at the log, or nobody does any more: out of the line, or into it. */
-void owl_replays__settle(struct owl_replay *log);
+void owl_replay_table__settle(struct owl_replay *log);
 
 #endif

@@ -120,8 +120,8 @@ static void close_wake(struct owl_server *s)
 
 static void count_ended(struct owl_server *s)
 {
-    if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->host.runtime))
-        owl_runtime_stop(s->host.runtime);
+    if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->env.runtime))
+        owl_runtime_stop(s->env.runtime);
 }
 
 static void reactor_ended(struct owl_server_local *l)
@@ -153,7 +153,7 @@ static void on_linger(struct owl_timer *t)
     owl_timer_start(l->reactor, t, LINGER_STEP_MS);
 }
 
-static void on_idle(struct owl_host_local *h)
+static void on_idle(struct owl_call_local *h)
 {
     struct owl_server_local *l = h->idle_data;
     h->on_idle = NULL;
@@ -167,14 +167,14 @@ static void on_grace_over(struct owl_timer *t)
     struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
     /* One that was just finishing may be asking its client now: look again until all have gone. */
     owl_timer_start(l->reactor, t, AGAIN_MS);
-    owl_host_end_calls(owl_host_local(&l->server->host, l->reactor), OWL_ECLOSED);
+    owl_calls_end(owl_call_local(&l->server->env, l->reactor), OWL_ECLOSED);
 }
 
 static void on_drain(struct owl_reactor *r, struct owl_msg *m)
 {
     struct owl_server_local *l = OWL_CONTAINER(m, struct owl_server_local, drain);
     struct owl_server *s = l->server;
-    struct owl_host_local *h = owl_host_local(&s->host, r);
+    struct owl_call_local *h = owl_call_local(&s->env, r);
     l->draining = true;
     l->drain_ms = owl_now_ms();
     for (struct owl_address *a = s->addresses; a; a = a->next)
@@ -200,7 +200,7 @@ static void begin_stop(struct owl_server *s)
     int running = OWL_PHASE_RUNNING;
     if (!atomic_compare_exchange_strong(&s->phase, &running, OWL_PHASE_STOPPING))
         return;
-    for (unsigned i = 0; i < owl_runtime_count(s->host.runtime); i++) {
+    for (unsigned i = 0; i < owl_runtime_count(s->env.runtime); i++) {
         s->local[i].drain.run = on_drain;
         bool posted = owl_post(s->local[i].reactor, &s->local[i].drain);
         OWL_ASSERT(posted); /* mailboxes close after every reactor has drained */
@@ -234,9 +234,9 @@ static void on_sweep(struct owl_timer *t)
     unsigned changes = atomic_exchange(&s->unpublished, 0);
     if (changes && owl_server_publish(s, changes) != 0)
         atomic_fetch_or(&s->unpublished, changes);
-    s->host.tasks->ops->expire(s->host.tasks);
+    s->env.tasks->ops->expire(s->env.tasks);
     OWL_IGNORE(owl_sessions_sweep(s->sessions, owl_now_ms())); /* those have no streams */
-    owl_timer_start(owl_runtime_at(s->host.runtime, 0), t,
+    owl_timer_start(owl_runtime_at(s->env.runtime, 0), t,
                     every < 100     ? 100
                     : every > 60000 ? 60000
                                     : every);
@@ -262,26 +262,26 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
                                     .lag_warn_ms = s->log.fn ? LAG_WARN_MS : 0,
                                     .embedded = s->embedded,
                                     .log = &s->log};
-    int rc = owl_runtime_new(&o, &s->host.runtime, reterr);
+    int rc = owl_runtime_new(&o, &s->env.runtime, reterr);
     if (rc != 0)
         return rc;
-    unsigned n = owl_runtime_count(s->host.runtime);
+    unsigned n = owl_runtime_count(s->env.runtime);
     struct owl_snapshot *snap = owl_registry_snapshot(s->registry);
     s->local = owl_calloc(n, sizeof *s->local);
-    if (!snap || !s->local || owl_host_init(&s->host) != 0) {
+    if (!snap || !s->local || owl_call_env_init(&s->env) != 0) {
         owl_snapshot_aunref(snap);
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     }
     for (unsigned i = 0; i < n; i++) {
         s->local[i].server = s;
-        s->local[i].reactor = owl_runtime_at(s->host.runtime, i);
+        s->local[i].reactor = owl_runtime_at(s->env.runtime, i);
         owl_subs_init_local(&s->local[i]);
         owl_list_init(&s->local[i].sse_peers);
         owl_map_init(&s->local[i].sse_ids);
         owl_timer_init(&s->local[i].timer, on_linger);
     }
-    s->host.registry = owl_cell_new(s->host.runtime, snap, ref_snapshot, unref_snapshot);
-    if (s->host.registry)
+    s->env.registry = owl_cell_new(s->env.runtime, snap, ref_snapshot, unref_snapshot);
+    if (s->env.registry)
         return 0;
     owl_snapshot_aunref(snap);
     return owl_fail(reterr, OWL_ENOMEM, NULL);
@@ -310,7 +310,7 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
 {
     struct owl_http_limits limits = http_limits(&s->limits);
     if (s->addresses &&
-        owl_http_new(s->host.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
+        owl_http_new(s->env.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     for (struct owl_address *a = s->addresses; a; a = a->next) {
         a->port.http = s->http;
@@ -319,7 +319,7 @@ static int open_listeners(struct owl_server *s, owl_error *reterr)
                                        .peers = s->peers,
                                        .accept = owl_http_accept,
                                        .user = &a->port};
-        int rc = owl_listener_open(s->host.runtime, &o, &a->listener, reterr);
+        int rc = owl_listener_open(s->env.runtime, &o, &a->listener, reterr);
         if (rc != 0)
             return rc;
         if (!owl_listener_loopback(a->listener) && !s->allow_hosts)
@@ -340,9 +340,9 @@ static void undo_start(struct owl_server *s)
     }
     close_wake(s);
     owl_stdio_peer_close(s, NULL);
-    if (s->host.runtime) {
-        owl_runtime_stop(s->host.runtime);
-        owl_runtime_join(s->host.runtime);
+    if (s->env.runtime) {
+        owl_runtime_stop(s->env.runtime);
+        owl_runtime_join(s->env.runtime);
     }
     atomic_store(&s->failed, true);
     atomic_store(&s->phase, OWL_PHASE_STOPPED);
@@ -368,7 +368,7 @@ static int start(struct owl_server *s, owl_error *reterr)
     if (rc == 0)
         rc = open_listeners(s, reterr);
     if (rc == 0 &&
-        uv_async_init(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)), &s->wake, on_wake) != 0)
+        uv_async_init(owl_reactor_loop(owl_runtime_at(s->env.runtime, 0)), &s->wake, on_wake) != 0)
         rc = owl_fail(reterr, OWL_EIO, "no descriptor for the wake-up handle");
     if (rc == 0) {
         s->wake.data = s;
@@ -379,7 +379,7 @@ static int start(struct owl_server *s, owl_error *reterr)
     if (rc == 0 && s->stdio_in >= 0)
         rc = owl_stdio_peer_open(s, reterr);
     if (rc == 0)
-        rc = owl_runtime_start(s->host.runtime, reterr);
+        rc = owl_runtime_start(s->env.runtime, reterr);
     if (rc != 0) {
         undo_start(s);
         return rc;
@@ -401,7 +401,7 @@ int owl_server_join(owl_server *s)
         return -OWL_ESTATE;
     if (phase == OWL_PHASE_STOPPED)
         return 0;
-    owl_runtime_join(s->host.runtime);
+    owl_runtime_join(s->env.runtime);
     atomic_store(&s->phase, OWL_PHASE_STOPPED);
     return 0;
 }
@@ -426,19 +426,19 @@ int owl_server_fd(owl_server *s, owl_error *reterr)
     }
     if (!s->embedded)
         return too_late(s, "fd", reterr);
-    return uv_backend_fd(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)));
+    return uv_backend_fd(owl_reactor_loop(owl_runtime_at(s->env.runtime, 0)));
 }
 
 int owl_server_poll_ms(owl_server *s)
 {
-    if (!s->embedded || !s->host.runtime)
+    if (!s->embedded || !s->env.runtime)
         return -1;
-    return uv_backend_timeout(owl_reactor_loop(owl_runtime_at(s->host.runtime, 0)));
+    return uv_backend_timeout(owl_reactor_loop(owl_runtime_at(s->env.runtime, 0)));
 }
 
 int owl_server_step(owl_server *s)
 {
-    if (!s->embedded || !s->host.runtime)
+    if (!s->embedded || !s->env.runtime)
         return -OWL_ESTATE;
-    return owl_runtime_step(s->host.runtime) ? 1 : 0;
+    return owl_runtime_step(s->env.runtime) ? 1 : 0;
 }

@@ -87,7 +87,7 @@ static int write_info(struct owl_server *s, const owl_server_options *o)
         owl_json_quote(&s->info, owl_str_of(o->title));
     }
     owl_buf_putc(&s->info, '}');
-    s->host.server_info = owl_buf_str(&s->info);
+    s->env.server_info = owl_buf_str(&s->info);
     return s->info.rc;
 }
 
@@ -111,7 +111,7 @@ static int limit_peers(struct owl_server *s, const owl_server_options *o, owl_er
 static void on_session_end(void *user, struct owl_session *session)
 {
     struct owl_server *s = user;
-    owl_replays_forget(s->replays, owl_session_serial(session));
+    owl_replay_table_forget(s->replays, owl_session_serial(session));
 }
 
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
@@ -132,24 +132,24 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
         .replay_ms = (unsigned)s->limits.replay_ms,
     };
     s->revs = OWL_REV_ALL;
-    s->host.log = &s->log;
-    s->host.policy = &owl_policy_none;
-    s->host.timeout_ms = or_default(o->timeout_ms, 300000);
-    s->host.list_ttl_ms = o->list_ttl_ms;
-    s->host.limits = &s->limits;
+    s->env.log = &s->log;
+    s->env.policy = &owl_policy_none;
+    s->env.timeout_ms = or_default(o->timeout_ms, 300000);
+    s->env.list_ttl_ms = o->list_ttl_ms;
+    s->env.limits = &s->limits;
     s->streams.max = s->limits.streams;
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms,
                                    s->limits.subscription_bytes);
     if (s->sessions)
         owl_sessions_on_end(s->sessions, on_session_end, s);
-    s->replays = owl_replays_new(&replay);
-    s->host.tasks = owl_task_memory_new(s->limits.tasks, s->limits.task_bytes);
-    s->host.task_changed = owl_subs_task;
-    s->host.task_poll_ms = TASK_POLL_MS;
-    if (!s->registry || !s->sessions || !s->replays || !s->host.tasks)
+    s->replays = owl_replay_table_new(&replay);
+    s->env.tasks = owl_task_store_memory_new(s->limits.tasks, s->limits.task_bytes);
+    s->env.task_changed = owl_subs_task;
+    s->env.task_poll_ms = TASK_POLL_MS;
+    if (!s->registry || !s->sessions || !s->replays || !s->env.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
-    if (owl_state_key_init(&s->host.state_key, o->state_key) != 0)
+    if (owl_state_key_init(&s->env.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
     rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
     s->legacy = owl_revs_newest(s->revs, OWL_ERA_LEGACY) >= 0;
@@ -252,21 +252,21 @@ void owl_server_free(owl_server *s)
         owl_server_stop(s);
         OWL_IGNORE(owl_server_join(s)); /* it has been started: this cannot fail */
     }
-    owl_host_done(&s->host);
+    owl_call_env_done(&s->env);
     owl_http_free(s->http);
-    owl_cell_free(s->host.registry);
+    owl_cell_free(s->env.registry);
     owl_subs_done(s);
-    for (unsigned i = 0; s->local && i < owl_runtime_count(s->host.runtime); i++)
+    for (unsigned i = 0; s->local && i < owl_runtime_count(s->env.runtime); i++)
         owl_map_done(&s->local[i].sse_ids);
     owl_free(s->local);
     owl_registry_free(s->registry);
     free_lists(s);
     owl_cors_free(s->cors);
     owl_sessions_free(s->sessions);
-    owl_replays_free(s->replays);
-    if (s->host.tasks)
-        s->host.tasks->ops->free(s->host.tasks);
-    owl_runtime_aunref(s->host.runtime);
+    owl_replay_table_free(s->replays);
+    if (s->env.tasks)
+        s->env.tasks->ops->free(s->env.tasks);
+    owl_runtime_aunref(s->env.runtime);
     owl_peers_free(s->peers);
     owl_nets_free(s->trusted_proxies);
     owl_map_done(&s->methods);
@@ -287,9 +287,9 @@ int owl_server_publish(struct owl_server *s, unsigned changes)
     pthread_mutex_lock(
         &s->lock); /* snapshots are published in the order in which they were taken */
     struct owl_snapshot *snap = NULL;
-    bool running = s->host.registry != NULL;
+    bool running = s->env.registry != NULL;
     if (running && (snap = owl_registry_snapshot(s->registry)))
-        owl_cell_publish(s->host.registry, snap);
+        owl_cell_publish(s->env.registry, snap);
     pthread_mutex_unlock(&s->lock);
     if (running && snap)
         owl_subs_changed(s, changes);
@@ -373,7 +373,7 @@ int owl_server_remove_prompt(owl_server *s, const char *name)
 int owl_server_resource_updated(owl_server *s, const char *uri)
 {
     pthread_mutex_lock(&s->lock);
-    bool running = s->host.runtime != NULL;
+    bool running = s->env.runtime != NULL;
     pthread_mutex_unlock(&s->lock);
     if (!uri)
         return -OWL_EINVAL;
@@ -394,7 +394,7 @@ static enum owl_verdict resolve_custom(struct owl_call *c)
     c->handler = m->handler;
     c->handler_data = m->data;
     c->handler_flags = m->flags;
-    if (m->timeout_ms && m->timeout_ms < c->host->timeout_ms)
+    if (m->timeout_ms && m->timeout_ms < c->env->timeout_ms)
         atomic_store(&c->deadline_ms, owl_now_ms() + m->timeout_ms);
     return OWL_NEXT;
 }

@@ -1,7 +1,7 @@
 /* server/server.h - the inside of owl_server: what its fronts and methods share.
  * Layer: server. Threads: see each part.
  *
- * A front (exchange.c, sse.c, stdio.c) turns a transport's messages into calls through owl_dispatch() and is
+ * A front (front_post.c, front_sse.c, front_stdio.c) turns a transport's messages into calls through owl_dispatch() and is
  * their sink. */
 #ifndef OWL_SERVER_SERVER_H
 #define OWL_SERVER_SERVER_H
@@ -74,7 +74,7 @@ void owl_dispatch_leave(struct owl_front *front);
 struct owl_server_local;
 
 /* What listens for the tasks of a session, or for one task. */
-struct owl_ear {
+struct owl_task_watch {
     struct owl_list node; /* in its bucket */
     struct owl_sub *sub;
     uint64_t key;   /* serial of the session, or hash of the task's id */
@@ -94,8 +94,8 @@ struct owl_sub {
     size_t n_uris;
     const owl_str *tasks; /* modern: ids of tasks that it asked for */
     size_t n_tasks;
-    struct owl_ear ear;   /* legacy */
-    struct owl_ear *ears; /* modern: room for one of each task */
+    struct owl_task_watch ear;   /* legacy */
+    struct owl_task_watch *ears; /* modern: room for one of each task */
     void (*send)(struct owl_sub *s, owl_str message);
     void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
 };
@@ -109,17 +109,17 @@ void owl_subs_remove(struct owl_sub *sub);
 void owl_subs_changed(struct owl_server *s, unsigned changes);
 /* [any] The resource has changed; likewise. */
 OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
-/* A task has changed: an owl_host.task_changed. */
-void owl_subs_task(struct owl_host *h, const struct owl_task *t);
+/* A task has changed: an owl_call_env.task_changed. */
+void owl_subs_task(struct owl_call_env *h, const struct owl_task *t);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
 
 /* ---- the server ---- */
 
-enum { OWL_EAR_BUCKETS = 64 };
+enum { OWL_WATCH_BUCKETS = 64 };
 
 /* What a reactor is about to tell. */
-struct owl_telling {
+struct owl_notify_queue {
     struct owl_server_local *local;
     struct owl_list news;
     struct owl_map waiting; /* those of tasks that nobody has heard yet, by the task's id */
@@ -137,9 +137,9 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_list subs;
     struct owl_list *ears; /* of subs, by their keys: buckets, as many as a power of two */
     size_t n_buckets, n_ears;
-    struct owl_list first_ears[OWL_EAR_BUCKETS]; /* the buckets, until there are more */
-    struct owl_telling changes, tasks;
-    struct owl_list sse_peers; /* server/sse.c */
+    struct owl_list first_ears[OWL_WATCH_BUCKETS]; /* the buckets, until there are more */
+    struct owl_notify_queue changes, tasks;
+    struct owl_list sse_peers; /* server/front_sse.c */
     struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
     struct owl_timer timer;    /* grace, then the wait for connections to close */
     struct owl_msg drain;
@@ -180,7 +180,7 @@ struct owl_plugin_handle {
 };
 
 struct owl_server {
-    struct owl_host host;
+    struct owl_call_env env;
     struct owl_log log;
     atomic_int phase;     /* enum owl_phase */
     atomic_bool failed;   /* its start; it is OWL_PHASE_STOPPED then, and can only be freed */
@@ -199,12 +199,12 @@ struct owl_server {
     struct owl_extension *extensions;
     struct owl_plugin_handle *plugins;
     struct owl_sessions *sessions;
-    struct owl_replays *replays; /* what their event streams have said */
-    struct owl_places streams;   /* of GET and of the old HTTP+SSE */
+    struct owl_replay_table *replays; /* what their event streams have said */
+    struct owl_places streams;        /* of GET and of the old HTTP+SSE */
     struct owl_http *http;
     struct owl_cors *cors;
     struct owl_address *addresses;
-    struct owl_stdio_peer *stdio; /* server/stdio.c; at most one */
+    struct owl_stdio_peer *stdio; /* server/front_stdio.c; at most one */
     int stdio_in, stdio_out;      /* -1: none */
     struct owl_server_local *local;
     atomic_uint n_ended; /* reactors that have nothing left to do */
@@ -231,7 +231,7 @@ extern const size_t owl_methods_count;
 
 static inline struct owl_server *owl_server_of(const struct owl_call *c)
 {
-    return OWL_CONTAINER(c->host, struct owl_server, host);
+    return OWL_CONTAINER(c->env, struct owl_server, env);
 }
 static inline struct owl_server_local *owl_server_local(struct owl_server *s,
                                                         const struct owl_reactor *r)
@@ -250,7 +250,7 @@ enum owl_verdict owl_list_run(struct owl_call *c, enum owl_kind kind);
 /* Publish the registry as it is now and tell the clients. */
 OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 
-/* ---- http.c ---- */
+/* ---- routes.c ---- */
 extern const struct owl_http_ops owl_http_front_ops;
 
 /* ---- cors.c ---- */
@@ -266,7 +266,7 @@ bool owl_cors_lines(const struct owl_cors *c, owl_str origin, owl_str *ret_lines
  * false if it asks nothing. */
 bool owl_cors_preflight(struct owl_http_req *req);
 
-/* ---- sse.c ---- */
+/* ---- front_sse.c ---- */
 /* GET /mcp/sse: open the stream of a new peer. */
 void owl_sse_open(struct owl_server *s, struct owl_http_req *req);
 /* POST /mcp/messages: a message of the peer that the query names. */
@@ -274,7 +274,7 @@ void owl_sse_post(struct owl_server *s, struct owl_http_req *req);
 /* On @p r: end the streams, each after its last answer. */
 void owl_sse_leave(struct owl_server *s, struct owl_reactor *r);
 
-/* ---- stdio.c ---- */
+/* ---- front_stdio.c ---- */
 OWL_NODISCARD int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr);
 /* Calls @p closed (may be NULL) once what is queued was sent or has taken too long: until then the
  * timers of reactor 0 are needed. At once if there is no peer. */

@@ -6,7 +6,7 @@
 
 enum { MOST_BUCKETS = 1 << 18 }; /* to fill more of them would hold up the reactor too long */
 
-struct owl_list *owl_subs__ears(struct owl_server_local *l, uint64_t key)
+struct owl_list *owl_subs__watches(struct owl_server_local *l, uint64_t key)
 {
     return &l->ears[key & (l->n_buckets - 1)];
 }
@@ -26,22 +26,23 @@ static void spread(struct owl_server_local *l)
     for (size_t i = 0; i < n / 2; i++)
         OWL_LIST_EACH (&old[i], it) {
             owl_list_del(it);
-            owl_list_add(owl_subs__ears(l, OWL_CONTAINER(it, struct owl_ear, node)->key), it);
+            owl_list_add(owl_subs__watches(l, OWL_CONTAINER(it, struct owl_task_watch, node)->key),
+                         it);
         }
     if (old != l->first_ears)
         owl_free(old);
 }
 
-static void listen_for(struct owl_server_local *l, struct owl_sub *sub, struct owl_ear *ear,
+static void listen_for(struct owl_server_local *l, struct owl_sub *sub, struct owl_task_watch *ear,
                        uint64_t key)
 {
-    *ear = (struct owl_ear){.sub = sub, .key = key, .heard = l->tasks.told};
+    *ear = (struct owl_task_watch){.sub = sub, .key = key, .heard = l->tasks.told};
     if (++l->n_ears > l->n_buckets && l->n_buckets < MOST_BUCKETS)
         spread(l);
-    owl_list_add(owl_subs__ears(l, key), &ear->node);
+    owl_list_add(owl_subs__watches(l, key), &ear->node);
 }
 
-static void listen_no_more(struct owl_server_local *l, struct owl_ear *ear)
+static void listen_no_more(struct owl_server_local *l, struct owl_task_watch *ear)
 {
     l->n_ears--;
     owl_list_del(&ear->node);

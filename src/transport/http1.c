@@ -58,7 +58,7 @@ static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor 
 {
     unsigned n = owl_runtime_count(owl_reactor_runtime(r));
     struct owl_http__shard *s = owl_malloc(sizeof(*s));
-    if (!s || !(s->bodies = owl_pool_new(h->limits.input_total_bytes / n))) {
+    if (!s || !(s->bodies = owl_budget_new(h->limits.input_total_bytes / n))) {
         owl_free(s);
         return NULL;
     }
@@ -105,7 +105,7 @@ void owl_http_free(struct owl_http *h)
     for (unsigned i = 0; i < h->n; i++) {
         OWL_ASSERT(owl_list_empty(&h->shards[i]->conns));
         owl_buf_done(&h->shards[i]->sealed);
-        owl_pool_done(h->shards[i]->bodies);
+        owl_budget_done(h->shards[i]->bodies);
         owl_free(h->shards[i]);
     }
     owl_free(h);

@@ -30,7 +30,7 @@ struct owl_http__shard {
     struct owl_list behind; /* those with unsent output, first those that read least lately */
     size_t queued;          /* unsent output of all of them */
     size_t max_queued;
-    struct owl_pool *bodies;
+    struct owl_budget *bodies;
     bool draining;
     time_t date_at; /* `date` is that of this second */
     char date[OWL_HTTP__DATE_BYTES];

@@ -338,7 +338,7 @@ static int body_grow(struct owl_http__parse *p, size_t need)
         cap = most;
     if (cap < need)
         cap = need;
-    int rc = p->bodies ? owl_pool_take(p->bodies, p->arena, &p->_share, cap - p->_body_cap) : 0;
+    int rc = p->bodies ? owl_budget_take(p->bodies, p->arena, &p->_share, cap - p->_body_cap) : 0;
     if (rc != 0)
         return rc;
     char *body = owl_arena_realloc(p->arena, p->_body, p->_body_cap, cap);

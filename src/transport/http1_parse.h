@@ -5,7 +5,7 @@
 
 #include <llhttp.h>
 
-#include "base/pool.h"
+#include "base/budget.h"
 #include "transport/http1.h"
 
 enum owl_http__stage {
@@ -27,7 +27,7 @@ struct owl_http__refusal {
 struct owl_http__parse {
     llhttp_t _llhttp;
     const struct owl_http_limits *limits;
-    struct owl_pool *bodies; /* NULL: nobody counts */
+    struct owl_budget *bodies; /* NULL: nobody counts */
 
     /* Of one request, cleared between two. */
     enum owl_http__stage stage;
@@ -49,8 +49,8 @@ struct owl_http__parse {
     size_t _head_bytes; /* of names and values */
     size_t _raw_bytes;  /* of the request, with all white space */
     char *_body;
-    size_t _body_cap, _announced; /* _announced: the Content-Length */
-    struct owl_pool_share _share; /* of the bodies */
+    size_t _body_cap, _announced;   /* _announced: the Content-Length */
+    struct owl_budget_share _share; /* of the bodies */
     unsigned _hosts;
     bool _chunked, _expects, _expects_other;
     owl_str _target;

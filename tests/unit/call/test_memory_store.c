@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "call/store.h"
+#include "call/task_store.h"
 #include "support/test.h"
 
 static struct owl_task_store *store;
@@ -98,7 +98,7 @@ TEST(records_are_copies_with_their_texts, "")
 
 TEST(the_last_version_is_found, "")
 {
-    store = owl_task_memory_new(10, 100);
+    store = owl_task_store_memory_new(10, 100);
     assert_false(has("a", NULL));
     assert_int_equal(put("a", OWL_TASK_WORKING, NULL), 0);
     assert_true(has("a", NULL));
@@ -112,7 +112,7 @@ TEST(the_last_version_is_found, "")
 
 TEST(the_oldest_that_are_over_give_way, "")
 {
-    store = owl_task_memory_new(3, 20);
+    store = owl_task_store_memory_new(3, 20);
     assert_int_equal(put("a", OWL_TASK_WORKING, NULL), 0);
     assert_int_equal(put("b", OWL_TASK_COMPLETED, "0123456789"), 0);
     assert_int_equal(put("c", OWL_TASK_FAILED, "0123456789"), 0);
@@ -132,7 +132,7 @@ TEST(the_oldest_that_are_over_give_way, "")
 
 TEST(tasks_that_run_give_way_to_nobody, "")
 {
-    store = owl_task_memory_new(2, 20);
+    store = owl_task_store_memory_new(2, 20);
     assert_int_equal(put("a", OWL_TASK_WORKING, NULL), 0);
     assert_int_equal(put("b", OWL_TASK_INPUT, "01234567890123456789"), 0);
     assert_int_equal(put("c", OWL_TASK_WORKING, NULL), -OWL_ELIMIT);
@@ -145,7 +145,7 @@ TEST(tasks_that_run_give_way_to_nobody, "")
 
 TEST(what_has_no_room_anyway_pushes_nobody_out, "")
 {
-    store = owl_task_memory_new(10, 100);
+    store = owl_task_store_memory_new(10, 100);
     char sixty[61] = "";
     memset(sixty, '1', 60);
     assert_int_equal(put("over", OWL_TASK_COMPLETED, "{}"), 0);
@@ -161,7 +161,7 @@ TEST(what_has_no_room_anyway_pushes_nobody_out, "")
 
 TEST(tasks_are_forgotten_when_their_time_is_over, "")
 {
-    store = owl_task_memory_new(3, 100);
+    store = owl_task_store_memory_new(3, 100);
     int64_t now = owl_wall_ms();
     assert_int_equal(put_for("gone", 1000, now - 1000), 0);
     assert_int_equal(put_for("soon", 60, now), 0);
@@ -184,7 +184,7 @@ TEST(tasks_are_forgotten_when_their_time_is_over, "")
 TEST(lists_go_on_behind_a_task, "")
 {
     char id[8];
-    store = owl_task_memory_new(100, 100);
+    store = owl_task_store_memory_new(100, 100);
     for (int i = 0; i < 25; i++) {
         snprintf(id, sizeof id, "t%02d", i);
         assert_int_equal(put(id, OWL_TASK_WORKING, NULL), 0);
@@ -215,7 +215,7 @@ TEST(lists_go_on_behind_a_task, "")
 TEST(a_store_without_memory_says_so_and_goes_on, "")
 {
     for (unsigned long n = 1; n < 4; n++) {
-        store = owl_task_memory_new(10, 100);
+        store = owl_task_store_memory_new(10, 100);
         owl_alloc_fail_at(n);
         int rc = put("a", OWL_TASK_WORKING, NULL);
         struct asked a = list(7, NULL, 10);
@@ -227,7 +227,7 @@ TEST(a_store_without_memory_says_so_and_goes_on, "")
         store->ops->free(store);
     }
     owl_alloc_fail_at(1);
-    assert_null(owl_task_memory_new(1, 1));
+    assert_null(owl_task_store_memory_new(1, 1));
     owl_alloc_fail_at(0);
 }
 
@@ -254,7 +254,7 @@ static void *hammer(void *arg)
 TEST(threads_share_a_store, "")
 {
     pthread_t threads[4];
-    store = owl_task_memory_new(20, 100);
+    store = owl_task_store_memory_new(20, 100);
     for (uintptr_t i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, hammer, (void *)(i + 1));
     for (size_t i = 0; i < 4; i++)

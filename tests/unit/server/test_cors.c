@@ -1,7 +1,7 @@
 /* Which origins an option may name, how they are compared, and what their browsers are told. */
 #include "base/alloc.h"
+#include "library/fixture.h"
 #include "server/server.h"
-#include "unit/server/fixture.h"
 
 static struct owl_cors *cors_of(const char *origins)
 {

@@ -16,13 +16,13 @@
 struct rig {
     struct owl_runtime *rt;
     struct owl_reactor *reactor;
-    struct owl_replays *all;
+    struct owl_replay_table *all;
 };
 
 static struct rig rig_open(struct owl_replay_limits limits)
 {
     const struct owl_runtime_options o = {.reactors = 1, .workers = 1, .embedded = true};
-    struct rig g = {.all = owl_replays_new(&limits)};
+    struct rig g = {.all = owl_replay_table_new(&limits)};
     assert_non_null(g.all);
     assert_int_equal(owl_runtime_new(&o, &g.rt, NULL), 0);
     assert_int_equal(owl_runtime_start(g.rt, NULL), 0);
@@ -34,7 +34,7 @@ static void rig_close(struct rig *g)
 {
     owl_runtime_stop(g->rt);
     owl_runtime_join(g->rt);
-    owl_replays_free(g->all);
+    owl_replay_table_free(g->all);
     owl_runtime_aunref(g->rt);
 }
 
@@ -273,7 +273,7 @@ TEST(a_reader_that_goes_while_it_is_woken_is_freed_later, "")
     owl_replay_detach(&r.rd);
     assert_false(r.freed);
     owl_replay_finish(log);
-    owl_replays_forget(g.all, 1);
+    owl_replay_table_forget(g.all, 1);
     turn(&g);
     assert_true(r.freed);
     assert_int_equal(r.woken, 0);
@@ -311,7 +311,7 @@ TEST(a_log_that_drops_what_nobody_has_read_is_forgotten, "")
     struct reader r;
     int forgotten = 0;
     struct owl_replay *log = log_of(&g, 1, 1, &forgotten);
-    size_t empty = owl_replays_bytes(g.all);
+    size_t empty = owl_replay_table_bytes(g.all);
     reader_open(&g, &r, log, 0);
     say(log, "m");
     turn(&g);
@@ -324,10 +324,10 @@ TEST(a_log_that_drops_what_nobody_has_read_is_forgotten, "")
     say(log, "m");
     turn(&g);
     assert_int_equal(forgotten, 1);
-    assert_int_equal(owl_replays_bytes(g.all), empty);
+    assert_int_equal(owl_replay_table_bytes(g.all), empty);
     assert_int_equal(found(&g, 1, "1-1"), -OWL_ENOTFOUND);
     assert_int_equal(owl_replay_append(log, OWL_STR("m")), -OWL_ECLOSED);
-    owl_replays_forget(g.all, 1);
+    owl_replay_table_forget(g.all, 1);
     owl_replay_finish(log);
     turn(&g);
     assert_int_equal(forgotten, 1);
@@ -341,7 +341,7 @@ TEST(bytes_are_bounded_but_the_last_event_is_kept, "")
     struct owl_replay *log = log_of(&g, 1, 1, NULL);
     static char text[5001];
     memset(text, 'x', 300);
-    size_t before = owl_replays_bytes(g.all);
+    size_t before = owl_replay_table_bytes(g.all);
     reader_open(&g, &r, log, 0);
     for (int i = 0; i < 100; i++) {
         say(log, text);
@@ -349,7 +349,7 @@ TEST(bytes_are_bounded_but_the_last_event_is_kept, "")
     }
     owl_buf_reset(&r.got);
     owl_replay_detach(&r.rd);
-    assert_true(owl_replays_bytes(g.all) - before <= 1400); /* the last is not counted */
+    assert_true(owl_replay_table_bytes(g.all) - before <= 1400); /* the last is not counted */
     say(log, "progress");
     memset(text, 'y', 5000);
     say(log, text); /* pushes nothing out that nobody has read */
@@ -358,10 +358,10 @@ TEST(bytes_are_bounded_but_the_last_event_is_kept, "")
     assert_true(r.got.n > 5000 && r.got.n < 5200);
     owl_replay_detach(&r.rd);
     say(log, "z");
-    assert_true(owl_replays_bytes(g.all) - before <= 1000);
+    assert_true(owl_replay_table_bytes(g.all) - before <= 1000);
     owl_replay_finish(log);
-    owl_replays_forget(g.all, 1);
-    assert_int_equal(owl_replays_bytes(g.all), 0);
+    owl_replay_table_forget(g.all, 1);
+    assert_int_equal(owl_replay_table_bytes(g.all), 0);
     rig_close(&g);
 }
 
@@ -386,7 +386,7 @@ TEST(a_reader_that_is_up_to_date_gets_the_longest_event, "")
     }
     owl_replay_detach(&r.rd);
     owl_replay_finish(log);
-    owl_replays_forget(g.all, 1);
+    owl_replay_table_forget(g.all, 1);
     rig_close(&g);
 }
 
@@ -395,10 +395,10 @@ TEST(bytes_that_count_are_the_bytes_that_are_used, "")
 {
     struct rig g = rig_open((struct owl_replay_limits){.replay_events = 10000});
     struct owl_replay *log = log_of(&g, 1, 1, NULL);
-    size_t counted = owl_replays_bytes(g.all), used = mallinfo2().uordblks;
+    size_t counted = owl_replay_table_bytes(g.all), used = mallinfo2().uordblks;
     for (int i = 0; i < 1000; i++)
         say(log, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}");
-    counted = owl_replays_bytes(g.all) - counted;
+    counted = owl_replay_table_bytes(g.all) - counted;
     used = mallinfo2().uordblks - used;
     assert_true(counted > 64 * 1000);
     assert_true(used <= counted + counted / 10);
@@ -426,14 +426,14 @@ static void keeps_its_limits(void (*go)(struct owl_replay *log, struct reader *r
     struct reader r;
     for (int i = 0; i < 4; i++)
         say(full, "m");
-    size_t other = owl_replays_bytes(g.all);
+    size_t other = owl_replay_table_bytes(g.all);
     reader_open(&g, &r, log, 0);
     for (int i = 0; i < 16; i++)
         say(log, "m");
     go(log, &r);
     turn(&g);
     /* the other has a log of four, too; the ids of this one are longer by a digit */
-    assert_true(owl_replays_bytes(g.all) - other <= other + 4);
+    assert_true(owl_replay_table_bytes(g.all) - other <= other + 4);
     owl_replay_finish(log);
     owl_replay_finish(full);
     rig_close(&g);
@@ -534,7 +534,7 @@ TEST(all_logs_together_are_bounded, "")
         struct owl_replay *log = log_of(&g, i % 5 + 1, i, NULL);
         say(log, text);
         owl_replay_finish(log);
-        assert_true(owl_replays_bytes(g.all) <= TOTAL);
+        assert_true(owl_replay_table_bytes(g.all) <= TOTAL);
     }
     assert_int_equal(found(&g, 2, "1-0"), -OWL_ENOTFOUND);
     assert_int_equal(found(&g, LOGS % 5 + 1, "50-0"), 0);
@@ -545,7 +545,7 @@ TEST(all_logs_together_are_bounded, "")
         say(log, text);
         reader_read(&r.rd);
         owl_buf_reset(&r.got);
-        assert_true(owl_replays_bytes(g.all) <= TOTAL + 2000);
+        assert_true(owl_replay_table_bytes(g.all) <= TOTAL + 2000);
     }
     turn(&g);
     owl_replay_detach(&r.rd);
@@ -560,16 +560,16 @@ TEST(a_log_is_kept_for_a_while_after_its_end, "")
     struct rig g = rig_open((struct owl_replay_limits){.replay_ms = 5000});
     int forgotten = 0;
     struct owl_replay *log = log_of(&g, 1, 1, &forgotten);
-    owl_replays_sweep(g.all, owl_now_ms() + 100000);
+    owl_replay_table_sweep(g.all, owl_now_ms() + 100000);
     assert_int_equal(found(&g, 1, "1-0"), 0); /* it was not read yet: its first reader is to come */
     owl_replay_finish(log);
-    owl_replays_sweep(g.all, owl_now_ms() + 4000);
+    owl_replay_table_sweep(g.all, owl_now_ms() + 4000);
     assert_int_equal(found(&g, 1, "1-0"), 0);
-    owl_replays_sweep(g.all, owl_now_ms() + 5000);
+    owl_replay_table_sweep(g.all, owl_now_ms() + 5000);
     assert_int_equal(found(&g, 1, "1-0"), -OWL_ENOTFOUND);
     turn(&g);
     assert_int_equal(forgotten, 0); /* it was through */
-    assert_int_equal(owl_replays_bytes(g.all), 0);
+    assert_int_equal(owl_replay_table_bytes(g.all), 0);
     rig_close(&g);
 }
 
@@ -582,10 +582,10 @@ TEST(who_comes_back_in_time_stops_the_clock, "")
     reader_open(&g, &r, log, 0);
     owl_replay_detach(&r.rd);
     reader_open(&g, &r, log, 0);
-    owl_replays_sweep(g.all, owl_now_ms() + 100000);
+    owl_replay_table_sweep(g.all, owl_now_ms() + 100000);
     assert_int_equal(found(&g, 1, "1-0"), 0);
     owl_replay_detach(&r.rd);
-    owl_replays_sweep(g.all, owl_now_ms() + 100000);
+    owl_replay_table_sweep(g.all, owl_now_ms() + 100000);
     assert_int_equal(found(&g, 1, "1-0"), -OWL_ENOTFOUND);
     turn(&g);
     assert_int_equal(forgotten, 1);
@@ -626,8 +626,8 @@ TEST(an_ended_session_is_forgotten_but_read_to_the_end, "")
     struct owl_replay *log = log_of(&g, 1, 1, &call), *away = log_of(&g, 1, 2, &idle), *f = NULL;
     assert_int_equal(open_log(&g, 1, 3, OWL_REPLAY_KEEP | OWL_REPLAY_FEED, &feed, &f), 0);
     reader_open(&g, &r, log, 0);
-    owl_replays_forget(g.all, 2);
-    owl_replays_forget(g.all, 1);
+    owl_replay_table_forget(g.all, 2);
+    owl_replay_table_forget(g.all, 1);
     turn(&g);
     assert_int_equal(found(&g, 1, "1-0"), -OWL_ENOTFOUND);
     assert_int_equal(call, 1); /* although somebody reads it: what waits for a client ends */
@@ -670,7 +670,7 @@ TEST(a_log_that_is_not_kept_goes_with_its_reader, "")
     int forgotten = 0;
     struct owl_replay *log = NULL;
     assert_int_equal(open_log(&g, 1, 1, OWL_REPLAY_FEED, &forgotten, &log), 0);
-    size_t empty = owl_replays_bytes(g.all);
+    size_t empty = owl_replay_table_bytes(g.all);
     reader_open(&g, &r, log, 0);
     assert_int_equal(owl_replay_prime(log), 0); /* there is nothing to come back for, … */
     owl_replay_release(log);                    /* … hence it stays */
@@ -678,13 +678,13 @@ TEST(a_log_that_is_not_kept_goes_with_its_reader, "")
         say(log, "m");
     turn(&g);
     expect_got(&r, "data: m\n\ndata: m\n\ndata: m\n\n");
-    assert_int_equal(owl_replays_bytes(g.all), empty);
+    assert_int_equal(owl_replay_table_bytes(g.all), empty);
     assert_int_equal(found(&g, 1, "1-1"), -OWL_ENOTFOUND);
     owl_replay_detach(&r.rd);
     turn(&g);
     assert_int_equal(forgotten, 1);
     owl_replay_finish(log);
-    assert_int_equal(owl_replays_bytes(g.all), 0);
+    assert_int_equal(owl_replay_table_bytes(g.all), 0);
     rig_close(&g);
 }
 
@@ -703,7 +703,7 @@ TEST(without_memory_nothing_is_lost_but_what_was_to_be_added, "")
     }
     assert_true(n > 2);
     owl_alloc_fail_at(1);
-    assert_null(owl_replays_new(NULL));
+    assert_null(owl_replay_table_new(NULL));
     assert_int_equal(owl_replay_append(log, OWL_STR("m")), -OWL_ENOMEM);
     assert_int_equal(owl_replay_prime(log), -OWL_ENOMEM);
     owl_alloc_fail_at(0);
@@ -762,7 +762,7 @@ TEST(who_came_back_in_time_keeps_the_producer, "")
         while (!is_read(log))
             usleep(100);
         pthread_mutex_unlock(&g.all->lock);
-        owl_replays_sweep(g.all, UINT64_MAX);
+        owl_replay_table_sweep(g.all, UINT64_MAX);
         assert_int_equal(pthread_join(t, NULL), 0);
         turn(&g);
         turn(&g);

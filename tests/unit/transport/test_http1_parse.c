@@ -138,7 +138,7 @@ TEST(bodies_of_any_length_come_out_as_they_went_in, "")
     for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (char)(i * 31 + i / 251);
     struct owl_http__parse p;
-    struct owl_pool *bodies = owl_pool_new(SIZE_MAX);
+    struct owl_budget *bodies = owl_budget_new(SIZE_MAX);
     assert_non_null(bodies);
     owl_http__parse_init(&p, &limits);
     p.bodies = bodies;
@@ -163,7 +163,7 @@ TEST(bodies_of_any_length_come_out_as_they_went_in, "")
         owl_buf_done(&b);
     }
     owl_http__parse_release(&p);
-    owl_pool_done(bodies);
+    owl_budget_done(bodies);
 }
 
 /* Memory that was used before is there although nothing has come yet. */
@@ -171,7 +171,7 @@ TEST(what_a_body_takes_counts_and_is_little_more_than_what_has_come, "")
 {
     static char text[1000];
     struct owl_http__parse p;
-    struct owl_pool *bodies = owl_pool_new(SIZE_MAX);
+    struct owl_budget *bodies = owl_budget_new(SIZE_MAX);
     assert_non_null(bodies);
     for (int chunked = 0; chunked < 2; chunked++) {
         owl_http__parse_init(&p, &limits);
@@ -189,7 +189,7 @@ TEST(what_a_body_takes_counts_and_is_little_more_than_what_has_come, "")
         }
         owl_http__parse_release(&p);
     }
-    owl_pool_done(bodies);
+    owl_budget_done(bodies);
 }
 
 /* A chunk may be called anything, at any length; llhttp only passes over it. */
@@ -239,7 +239,7 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
     size_t total = (size_t)n + 150000;
     memset(in + n, 'b', 150000);
     unsigned long fail = 1;
-    struct owl_pool *bodies = owl_pool_new(SIZE_MAX);
+    struct owl_budget *bodies = owl_budget_new(SIZE_MAX);
     assert_non_null(bodies);
     for (bool refused = true; refused; fail++) {
         struct owl_http__parse p;
@@ -258,6 +258,6 @@ TEST(running_out_of_memory_anywhere_is_a_refusal, "")
         owl_thread_keep_nothing();
         assert_int_equal(atomic_load(&bodies->held), 1);
     }
-    owl_pool_done(bodies);
+    owl_budget_done(bodies);
     assert_true(fail > 4);
 }

@@ -1,0 +1,15 @@
+/* server/methods/resources_templates_list.c - the method resources/templates/list. */
+#include "server/server.h"
+
+static enum owl_verdict run(struct owl_call *c)
+{
+    return owl_list_run(c, OWL_KIND_TEMPLATE);
+}
+
+const struct owl_method owl_method_resources_templates_list = {
+    .name = "resources/templates/list",
+    .eras = OWL_IN_BOTH,
+    .capability = OWL_CAP_RESOURCES,
+    .flags = OWL_M_CACHEABLE,
+    .run = run,
+};
