@@ -24,7 +24,7 @@ static const char *const openings[] = {
 void owl_result_init(struct owl_result *r, enum owl_result_form form, struct owl_arena *a,
                      size_t max)
 {
-    *r = (struct owl_result){.form = form};
+    *r = (struct owl_result){.form = form, .revs = OWL_REV_ALL};
     owl_buf_init_arena(&r->list, a, max);
     owl_buf_init_arena(&r->extra, a, max);
     owl_buf_init_arena(&r->meta, a, max);
@@ -41,6 +41,7 @@ void owl_result_reset(struct owl_result *r)
     owl_buf_reset(&r->meta);
     r->meta_keys = NULL;
     r->structured = (owl_str){NULL, 0};
+    r->revs = OWL_REV_ALL;
     r->is_error = false;
     r->n = 0;
     r->assistant = false;
@@ -77,6 +78,41 @@ int owl_result_close(struct owl_result *r, owl_str *ret_members)
     if (rc == 0)
         *ret_members = owl_buf_str(&r->list);
     return rc;
+}
+
+static int convert(struct owl_result *r, enum owl_rev rev, struct owl_arena *a, owl_str members,
+                   owl_str *ret)
+{
+    enum owl_result_form form = r->replaced ? r->replaced_form : r->form;
+    struct owl_buf object, out;
+    owl_buf_init_arena(&object, a, members.n + 2);
+    owl_buf_putc(&object, '{');
+    owl_buf_puts(&object, members);
+    owl_buf_putc(&object, '}');
+    if (object.rc != 0)
+        return object.rc;
+    owl_buf_init_arena(&out, a, r->list.max);
+    owl_mcp_convert(&out, rev,
+                    form == OWL_RESULT_TOOL     ? OWL_FORM_TOOL
+                    : form == OWL_RESULT_PROMPT ? OWL_FORM_PROMPT
+                                                : OWL_FORM_OTHER,
+                    owl_buf_str(&object), NULL);
+    if (out.rc == 0)
+        *ret = owl_buf_str(&out);
+    return out.rc;
+}
+
+int owl_result_members(struct owl_result *r, enum owl_rev rev, struct owl_arena *a,
+                       owl_str *ret_members)
+{
+    owl_str members;
+    int rc = owl_result_close(r, &members);
+    if (rc != 0)
+        return rc;
+    if (!(r->revs & OWL_REV_BIT(rev)))
+        return convert(r, rev, a, members, ret_members);
+    *ret_members = members;
+    return 0;
 }
 
 /* ---- entries ---- */
@@ -196,8 +232,7 @@ int owl_result_textf(owl_call *c, const char *fmt, ...)
     return text ? owl_result_textn(c, text, n) : refuse(r, -OWL_ENOMEM, "there is no memory");
 }
 
-static int put_media(owl_call *c, const char *opening, const void *bytes, size_t len,
-                     const char *mime)
+static int put_media(owl_call *c, const char *type, const void *bytes, size_t len, const char *mime)
 {
     struct owl_result *r = result_of(c);
     if (!r)
@@ -209,7 +244,8 @@ static int put_media(owl_call *c, const char *opening, const void *bytes, size_t
     if (len == OWL_NTS)
         return refuse(r, -OWL_EINVAL, "the bytes of an image or audio have no length");
     begin_entry(r);
-    owl_buf_putz(&r->list, opening);
+    r->revs &= owl_mcp_block_revs(owl_str_of(type));
+    owl_buf_printf(&r->list, "{\"type\":%s,\"data\":", type);
     owl_json_quote_base64(&r->list, bytes, len);
     member_str(&r->list, ",\"mimeType\":", owl_str_of(mime));
     owl_buf_putc(&r->list, '}');
@@ -218,15 +254,12 @@ static int put_media(owl_call *c, const char *opening, const void *bytes, size_t
 
 int owl_result_image(owl_call *c, const void *bytes, size_t len, const char *mime)
 {
-    return put_media(c, "{\"type\":\"image\",\"data\":", bytes, len, mime);
+    return put_media(c, "\"image\"", bytes, len, mime);
 }
 
 int owl_result_audio(owl_call *c, const void *bytes, size_t len, const char *mime)
 {
-    bool known = c->rev >= OWL_REV_2025_03_26; /* the block */
-    if (!known && takes_blocks(&c->result) && mime && len != OWL_NTS)
-        return owl_result_textf(c, "(%zu bytes of %s, which this client cannot take)", len, mime);
-    return put_media(c, "{\"type\":\"audio\",\"data\":", bytes, len, mime);
+    return put_media(c, "\"audio\"", bytes, len, mime);
 }
 
 int owl_result_bytes(owl_call *c, const void *bytes, size_t len, const char *mime)
@@ -284,10 +317,8 @@ int owl_result_link(owl_call *c, const char *uri, const char *name, const char *
         return refuse(r, -OWL_ESTATE, no_content);
     if (!uri || !name)
         return refuse(r, -OWL_EINVAL, "the URI or the name of a link is NULL");
-    if (c->rev < OWL_REV_2025_06_18) /* it has no such block */
-        return owl_result_textf(c, "%s: %s%s%s", name, uri, description ? "\n" : "",
-                                description ? description : "");
     begin_entry(r);
+    r->revs &= owl_mcp_block_revs(OWL_STR("\"resource_link\""));
     member_str(&r->list, "{\"type\":\"resource_link\",\"uri\":", owl_str_of(uri));
     member_str(&r->list, ",\"name\":", owl_str_of(name));
     member_str(&r->list, ",\"mimeType\":", owl_str_of(mime));
@@ -327,8 +358,11 @@ int owl_result_block(owl_call *c, const char *json, size_t len)
     int rc = prove(c, json, len, true, &text);
     if (rc != 0)
         return rc;
-    if (takes_blocks(r) && !owl_span_is_string(owl_span_get(text, "type")))
+    owl_str type = owl_span_get(text, "type");
+    if (takes_blocks(r) && !owl_span_is_string(type))
         return refuse(r, -OWL_EINVAL, "a content block has no type");
+    if (takes_blocks(r))
+        r->revs &= owl_mcp_block_revs(type);
     begin_entry(r);
     owl_json_compact(&r->list, text);
     return end_entry(r);
@@ -353,11 +387,9 @@ int owl_result_structured(owl_call *c, const char *json, size_t len)
     r->structured = owl_buf_str(&compact);
     if (r->n == 0)
         OWL_IGNORE(owl_result_textn(c, compact.p, compact.n)); /* its error is kept in r */
-    /* Legacy clients take objects only, and old ones nothing; they have the text. */
-    if (c->codec->era == OWL_ERA_MODERN || (c->rev >= OWL_REV_2025_06_18 && text.p[0] == '{')) {
-        owl_buf_putz(&r->extra, ",\"structuredContent\":");
-        owl_buf_puts(&r->extra, r->structured);
-    }
+    r->revs &= owl_mcp_structured_revs(r->structured);
+    owl_buf_putz(&r->extra, ",\"structuredContent\":");
+    owl_buf_puts(&r->extra, r->structured);
     return added(r);
 }
 
@@ -449,6 +481,8 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
     if (rc != 0)
         return rc;
     owl_result_replace(r);
+    if (r->replaced_form == OWL_RESULT_TOOL || r->replaced_form == OWL_RESULT_PROMPT)
+        r->revs = OWL_REV_BIT(OWL_REV_2026_07_28); /* its blocks are looked at when it is sent */
     size_t at = 0, end = 0; /* of structuredContent; the list may move as it grows */
     struct owl_span_iter it = owl_span_iter(text);
     for (struct owl_span s; owl_span_next(&it, &s);) {

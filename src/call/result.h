@@ -1,10 +1,10 @@
-/* call/result.h - what a handler has built so far.
+/* call/result.h - what a handler has built so far, in the format of the newest revision.
  * Layer: call. Threads: the handler's, then the reactor's. */
 #ifndef OWL_CALL_RESULT_H
 #define OWL_CALL_RESULT_H
 
 #include "base/buf.h"
-#include "mcp/wire.h"
+#include "mcp/convert.h"
 
 enum owl_result_form {
     OWL_RESULT_TOOL,     /* content blocks */
@@ -22,7 +22,8 @@ struct owl_result {
     struct owl_result_key *meta_keys; /* of meta, in no order */
     owl_str shared;                   /* instead of list: members that live elsewhere */
     owl_str uri, mime_type;           /* of a resource */
-    owl_str structured; /* structuredContent, even if the revision has none; or absent */
+    owl_str structured; /* structuredContent, or absent */
+    unsigned revs;      /* whose clients take the members as they are; others need a conversion */
     bool is_error;      /* a raw result that says so */
     size_t n;           /* entries of the list */
     bool closed;        /* owl_result_close() was called */
@@ -42,5 +43,8 @@ void owl_result_replace(struct owl_result *r);
 /* No more entries: the members of the result, complete. -OWL_ELIMIT or -OWL_ENOMEM if it did not
  * fit. */
 OWL_NODISCARD int owl_result_close(struct owl_result *r, owl_str *ret_members);
+/* The same for clients of @p rev, converted into @p a if need be. */
+OWL_NODISCARD int owl_result_members(struct owl_result *r, enum owl_rev rev, struct owl_arena *a,
+                                     owl_str *ret_members);
 
 #endif

@@ -238,7 +238,7 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
                                .per_user = c->asks || (c->handler && c->principal.n > 0),
                                .ttl_ms = c->item && c->handler ? 0 : c->env->list_ttl_ms};
-    int rc = owl_result_close(&c->result, &r.members);
+    int rc = owl_result_members(&c->result, c->rev, c->arena, &r.members);
     if (rc != 0)
         return rc;
     if (c->result_type) {

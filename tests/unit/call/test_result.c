@@ -27,7 +27,7 @@ static void make_form(owl_call *c, enum owl_result_form form)
 static void closes_as(owl_call *c, const char *want)
 {
     owl_str got = {NULL, 0};
-    assert_int_equal(owl_result_close(&c->result, &got), 0);
+    assert_int_equal(owl_result_members(&c->result, c->rev, c->arena, &got), 0);
     if (!owl_str_is(got, want))
         fail_msg("%.*s\nis not\n%s", (int)got.n, got.p, want);
     owl_arena_free(c->arena);
