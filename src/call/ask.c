@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/sized.h"
 #include "call/check.h"
+#include "call/provider.h"
 #include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -460,6 +461,8 @@ static int take_early(struct owl_call *c, owl_str responses)
 /* What the client says was asked and answered, before the handler runs from its start. */
 static int restore(struct owl_call *c, owl_str payload, owl_str responses)
 {
+    if (c->ops != &owl_native)
+        return owl_json_decode(c->arena, owl_span_get(payload, "state"), &c->sealed);
     if (c->handler_flags & OWL_PARKED)
         return 0; /* it asks first, and is answered where it waits */
     if (!payload.p)
@@ -526,18 +529,24 @@ void owl_ask__requests(struct owl_call *c, struct owl_buf *out)
     owl_buf_putc(out, '}');
 }
 
-int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
+int owl_ask__seal(struct owl_call *c, owl_str payload, struct owl_buf *out)
 {
     struct owl_buf args;
-    owl_buf_putz(out, "\"inputRequests\":");
-    owl_ask__requests(c, out);
-    owl_buf_putz(out, ",\"requestState\":\"");
+    owl_buf_putz(out, "\"requestState\":\"");
     struct owl_state_bind bind = binding(c, &args);
     int rc = args.rc;
     if (rc == 0)
         rc = owl_state_seal(&c->env->state_key, &bind, payload, c->env->limits->question_ms, out);
     owl_buf_putc(out, '"');
     return rc ? rc : out->rc;
+}
+
+int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out)
+{
+    owl_buf_putz(out, "\"inputRequests\":");
+    owl_ask__requests(c, out);
+    owl_buf_putc(out, ',');
+    return owl_ask__seal(c, payload, out);
 }
 
 /* {"answers":{…}}: what this run of the handler has asked, with the answer or null, comes back with
@@ -586,6 +595,7 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
         return ask_modern(c);
     if (c->end_wanted) { /* somebody has ended it while the handler was returning */
         c->end_error = c->end_wanted;
+        c->silent = c->end_silent;
         return OWL_FINISH;
     }
     if (c->rounds++ >= OWL_ASK_ROUNDS)

@@ -11,7 +11,7 @@ enum {
     OWL_ASK_PARAMS = 1024 * 1024 /* bytes of params of one */
 };
 
-/* One question; lives in the call's arena. */
+/* One question; lives in the call's arena, or on the heap if it is relayed. */
 struct owl_ask {
     struct owl_ask *next;
     struct owl_call *call;
@@ -27,6 +27,7 @@ struct owl_ask {
     owl_str answer;        /* raw result, or absent */
     const owl_json *value; /* the same, parsed */
     bool refused;          /* the client would not answer */
+    bool relayed;          /* a request of relay.c: the provider gets the answer, as it came */
     int (*fn)(owl_call *call, const owl_json *answer,
               void *data); /* parked: what goes on with it */
     void *data;
@@ -77,7 +78,11 @@ bool owl_ask__may(struct owl_call *c, struct owl_call *client);
 OWL_NODISCARD int owl_ask__send(struct owl_call *c);
 void owl_ask__unsend(struct owl_call *c);
 void owl_ask__withdraw(struct owl_call *c);
-/* "inputRequests":{…},"requestState":"…" for the open questions; @p payload is what is sealed. */
+/* One question is not open any more; the client is told if it has it. */
+void owl_ask__withdraw_one(struct owl_call *c, struct owl_ask *a);
+/* "requestState":"…"; @p payload is what is sealed. */
+OWL_NODISCARD int owl_ask__seal(struct owl_call *c, owl_str payload, struct owl_buf *out);
+/* "inputRequests":{…},"requestState":"…" for the open questions; likewise. */
 OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl_buf *out);
 
 /* Whether a result is an answer to the question: it has the members that its kind must have, and
@@ -85,6 +90,15 @@ OWL_NODISCARD int owl_ask__write(struct owl_call *c, owl_str payload, struct owl
 OWL_NODISCARD int owl_ask__fits(const struct owl_ask *a, owl_str answer, bool *ret_fits);
 /* Fails the call: the answer does not fit, and a legacy client is not asked again. */
 int owl_ask__reject(struct owl_call *c, const struct owl_ask *a, owl_str answer);
+
+/* ---- requests of a provider (relay.c) ---- */
+
+/* The provider gets the answer to its request, which is gone afterwards; so may be the call. */
+void owl_relay__answer(struct owl_call *c, struct owl_ask *a, owl_str payload, bool refused);
+/* Forget the requests, none of which is out. */
+void owl_relay__drop(struct owl_call *c);
+/* The members of the result that was given, for clients of the call's revision, and of its _meta. */
+void owl_relay__members(struct owl_call *c, struct owl_buf *members, struct owl_buf *meta);
 
 /* ---- forms (form.c) ---- */
 
@@ -102,6 +116,8 @@ void owl_form_put_answer(struct owl_buf *b, owl_str params, owl_str answer);
 
 /* A modern client is asked: its request is answered with input_required, the call stays. */
 enum owl_verdict owl_park_step(struct owl_call *c);
+/* The same for requests of a provider, a little later. */
+void owl_park_on_timer(struct owl_timer *t);
 /* The retry @p front has opened a state that names a parked call (a raw string). */
 enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal);
 /* The answer of a call that speaks through a retry. */

@@ -131,9 +131,13 @@ enum owl_verdict owl_ask__legacy(struct owl_call *c)
     if (rc == -OWL_EBUSY)
         return owl_call_set_failure(c, OWL_EBUSY,
                                     "too many questions wait for answers; try again later");
+    if (rc == -OWL_ECLOSED) { /* it has gone: as if that had been seen a moment later */
+        owl_call__cancelled(c);
+        return OWL_FINISH;
+    }
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
-                                    rc == -OWL_ECLOSED ? "it has gone" : owl_err_info(rc)->text);
+                                    owl_err_info(rc)->text);
     owl_call_wait(c, c->env->limits->question_ms);
     return OWL_SUSPEND;
 }
@@ -169,6 +173,10 @@ static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const str
     struct owl_call *c = a->call;
     leave_question(c, a);
     owl_str payload = {m->text + m->id_n, m->n};
+    if (a->relayed) {
+        owl_relay__answer(c, a, payload, m->refused);
+        return;
+    }
     bool form = a->method[0] == 'e'; /* elicitation/create: an error closes the form */
     a->refused = m->refused && !form && (c->handler_flags & OWL_PARKED);
     if (m->refused && form)
@@ -186,7 +194,7 @@ static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const str
         owl_call_set_failure(c, -rc, "%s",
                              rc == -OWL_ETOOL ? "the client refused to answer"
                                               : owl_err_info(rc)->text);
-        owl_call_resume(c);
+        owl_call__fail(c);
         return;
     }
     if (c->task)
@@ -272,10 +280,18 @@ void owl_ask__withdraw(struct owl_call *c)
     }
 }
 
+void owl_ask__withdraw_one(struct owl_call *c, struct owl_ask *a)
+{
+    if (!a->id.p)
+        return;
+    if (c->sink || c->front)
+        send_cancelled(c, a->id);
+    leave_question(c, a);
+}
+
 void owl_ask_drop(struct owl_call *c)
 {
     for (struct owl_ask *a = c->n_asked ? c->asks : NULL; a; a = a->next)
-        if (a->id.p && (c->sink || c->front))
-            send_cancelled(c, a->id);
-    owl_ask__unsend(c);
+        owl_ask__withdraw_one(c, a);
+    owl_relay__drop(c);
 }

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
-#include "call/check.h"
+#include "call/provider.h"
 #include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -74,7 +74,8 @@ void owl_calls_end(struct owl_call_local *l, int error)
     l->ending = true;
     OWL_LIST_EACH (&l->calls, it) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
-        OWL_IGNORE(owl_call_end(c, error, true)); /* one that is finishing answers by itself */
+        if (!owl_call_end(c, error, true))
+            owl_call__give_up(c);
     }
 }
 
@@ -83,7 +84,8 @@ void owl_calls_end(struct owl_call_local *l, int error)
 static void on_deadline(struct owl_timer *t)
 {
     struct owl_call *c = OWL_CONTAINER(t, struct owl_call, deadline);
-    OWL_IGNORE(owl_call_end(c, OWL_ETIMEOUT, true)); /* it was just completed: nothing to do */
+    if (!owl_call_end(c, OWL_ETIMEOUT, true))
+        owl_call__give_up(c);
 }
 
 /* The least severe level that the client wants to hear about this call. */
@@ -113,6 +115,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->meta = *init->meta;
     c->rev = init->rev;
     c->codec = owl_mcp_codec_of(init->rev);
+    c->ops = &owl_native;
     c->method = init->method;
     c->name = init->msg->method;
     c->principal = init->principal;
@@ -130,6 +133,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->cancelling, NULL);
     owl_list_init(&c->park_node);
+    owl_timer_init(&c->park_timer, owl_park_on_timer);
     c->step = &owl_steps[0];
     c->last_progress = c->told = -1;
     owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->env->limits->result_bytes);
@@ -160,6 +164,7 @@ void owl_call_unref(owl_call *c)
         if (c->item)
             owl_item_aunref(c->item);
         owl_session_aunref(c->session);
+        owl_call__release_given(c);
         owl_free(c->word);
         owl_free(c->said);
         pthread_mutex_destroy(&c->lock);
@@ -201,12 +206,38 @@ void owl_call_run(struct owl_call *c)
 void owl_call_resume(struct owl_call *c)
 {
     owl_reactor_assert(c->reactor);
-    bool too_late = c->deciding && c->step != &owl_steps[OWL_STEP_admit];
-    c->deciding = false;
-    if (too_late)
-        return; /* it was ended while the policy thought about it */
-    owl_call__goto(c, c->failure.error ? &owl_steps[OWL_STEP_settle] : c->step + 1);
+    OWL_ASSERT(c->suspended > 0);
+    c->suspended--;
+    if (c->stale > 0) {
+        c->stale--;
+        return;
+    }
+    /* After a refusal; in `settle` a handler of a call that was ended may still write its own. */
+    bool refused = c->step == &owl_steps[OWL_STEP_admit] && c->failure.error;
+    owl_call__goto(c, refused ? &owl_steps[OWL_STEP_settle] : c->step + 1);
     owl_call_run(c);
+}
+
+void owl_call__fail(struct owl_call *c)
+{
+    owl_call__goto(c, &owl_steps[OWL_STEP_settle]);
+    owl_call_run(c);
+}
+
+void owl_call__give_up(struct owl_call *c)
+{
+    if (c->step == &owl_steps[OWL_STEP_settle] && c->suspended > c->stale) {
+        OWL_LOG(c->env->log, OWL_LEVEL_ERROR, "call",
+                "%.*s: its end could not be recorded in time trace_id=%s", (int)c->name.n,
+                c->name.p ? c->name.p : "", owl_call_trace_id(c));
+        c->stale++;
+        owl_call__goto(c, &owl_steps[OWL_STEP_reply]);
+        owl_call_run(c);
+    } else if (c->step == &owl_steps[OWL_STEP_reply]) {
+        c->holding = false;
+        owl_call__goto(c, &owl_steps[OWL_STEP_end]);
+        owl_call_run(c);
+    }
 }
 
 /* ---- waiting, and the end from outside ---- */
@@ -327,16 +358,32 @@ static void run_on_cancel(struct owl_call *c)
     pthread_mutex_unlock(&c->cancelling);
 }
 
+void owl_call__cancelled(struct owl_call *c)
+{
+    bool ended = owl_call__move(c, 1u << OWL_CALL_ASKING, OWL_CALL_ENDED);
+    OWL_ASSERT(ended);
+    c->end_error = OWL_ECANCELLED;
+    c->silent = true;
+    run_on_cancel(c);
+}
+
 bool owl_call_end(struct owl_call *c, int error, bool answer)
 {
     owl_reactor_assert(c->reactor);
-    c->silent = !answer;
     if (!owl_call__move(c, 1u << OWL_CALL_RUNNING | 1u << OWL_CALL_ASKING, OWL_CALL_ENDED)) {
-        c->end_wanted = error; /* its answer goes out, unless it is a question */
+        if (!c->end_wanted) { /* its answer goes out, unless it is a question */
+            c->end_wanted = error;
+            c->end_silent = !answer;
+        }
         return false;
     }
     c->end_error = error;
+    c->silent = !answer;
+    if (c->step == &owl_steps[OWL_STEP_admit])
+        c->stale = c->suspended;
     run_on_cancel(c);
+    if (c->step == &owl_steps[OWL_STEP_await] && c->ops->cancel)
+        c->ops->cancel(c, error);
     if (owl_worker_withdraw(c->runtime, &c->work))
         owl_call_unref(c); /* the work's own */
     owl_ask_drop(c);
@@ -355,44 +402,6 @@ void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id)
     struct owl_call *c = owl_map_get(&l->in_flight, k);
     if (c)
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* completed: the answer goes out */
-}
-
-/* ---- completion from any thread ---- */
-
-static void on_done(struct owl_reactor *r, struct owl_msg *m)
-{
-    (void)r;
-    struct owl_call *c = OWL_CONTAINER(m, struct owl_call, done);
-    OWL_ASSERT(c->step == &owl_steps[OWL_STEP_await]);
-    c->returned = true;
-    owl_call_run(c);
-    owl_call_unref(c);
-}
-
-/* The winner of the run posts. */
-static int finish(struct owl_call *c, unsigned run, int status)
-{
-    if (!owl_call__win(c, run))
-        return -OWL_EDONE;
-    c->status = status;
-    if (status == 0)
-        owl_check_result(c);
-    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
-    c->done.run = on_done;
-    if (!owl_post(c->reactor, &c->done))
-        owl_call_unref(c); /* the server has gone: there is nobody to answer */
-    return 0;
-}
-
-int owl_call_finish(owl_call *c, int status)
-{
-    return status == OWL_LATER ? -OWL_EINVAL : finish(c, atomic_load(&c->state), status);
-}
-
-void owl_call__returned(struct owl_call *c, unsigned run, int status)
-{
-    if (status != OWL_LATER)
-        OWL_IGNORE(finish(c, run, status)); /* finished by hand, or ended: its return is ignored */
 }
 
 /* ---- for steps and methods ---- */
@@ -419,6 +428,8 @@ void owl_call_set_failure_data(struct owl_call *c, owl_str json)
 void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name)
 {
     c->item = owl_item_aref(item);
+    if (item->provider)
+        c->ops = item->provider->ops;
     c->name = name;
     c->handler = item->handler;
     c->handler_data = item->data;

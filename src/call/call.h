@@ -31,6 +31,8 @@
 #include "reactor/worker.h"
 #include "registry/registry.h"
 
+struct owl_given;
+struct owl_provider_ops;
 struct owl_task;
 struct owl_task_said;
 struct owl_task_store;
@@ -95,8 +97,9 @@ struct owl_call_local {
     struct owl_list calls;    /* all that have not ended */
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
-    struct owl_map parked; /* calls that wait for a modern client to come back, by their park id */
-    struct owl_list park_order; /* the same, oldest first */
+    struct owl_map parked; /* calls that were, by the park id that they had last */
+    struct owl_list park_order; /* those whose modern client is away, oldest first */
+    size_t n_parked;            /* … how many */
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
     struct owl_list asking;     /* those that have asked, longest ago first; not all ask still */
     uint64_t next_ask;
@@ -148,6 +151,8 @@ struct owl_call {
     owl_str name;                /* tool, prompt, URI; otherwise the method */
     owl_str arguments;           /* raw object, or absent */
     struct owl_item *item;       /* counted; NULL for methods that answer themselves */
+    const struct owl_provider_ops *ops; /* who answers: call/provider.h */
+    void *provider_data;                /* the provider's own */
     owl_handler_fn handler;
     void *handler_data;
     unsigned handler_flags;
@@ -164,10 +169,14 @@ struct owl_call {
     int status;         /* [handler] what it returned */
     double told;        /* the progress that was sent last */
     int end_error;      /* the reactor ended the call with this */
-    int end_wanted;     /* … or will, if it is about to ask the client */
     bool silent;        /* … and the client gets no answer */
+    int end_wanted;     /* it is to be ended with this, if it is about to ask the client */
+    bool end_silent;    /* … likewise */
     bool admitted;      /* settle() is due */
-    bool deciding;      /* admit() has not resumed it yet */
+    bool invoking;      /* the provider's invoke() is on the stack */
+    uint8_t suspended;  /* times that the policy is to resume it */
+    uint8_t stale;      /* … of which these come too late */
+    bool holding;       /* finished while its client is away: the answer waits for a retry */
     bool counted;       /* among the calls of its session that are not over */
     bool returned;      /* the reactor knows that the handler is through: its post has arrived */
     uint64_t scope;     /* within which notifications name this call by its id; 0: nothing does */
@@ -183,16 +192,22 @@ struct owl_call {
     const char *result_type;        /* of a modern result, if it is not "complete" */
     unsigned rounds;                /* of questions to a legacy client */
     unsigned n_asked;               /* questions that are out; no handler runs then */
-    owl_str park_id; /* in host_local.parked; of a front: of the call it speaks for */
+    owl_str park_id; /* in owl_call_local.parked; of a front: of the call it speaks for */
+    bool parked;     /* its client is away: a retry may become its front */
     bool going_on;   /* parked: the functions of the questions run, not the handler */
     struct owl_list park_node;
     bool fronting;                /* this call is the front of a parked one */
     struct owl_call *front;       /* parked, or a task: the call through which it speaks; counted */
     struct owl_park_word *word;   /* front: the texts of its failure */
+    struct owl_given *given;      /* the result, if another than `result` */
+    owl_str sealed;               /* what the provider had sealed, or absent */
+    struct owl_timer park_timer;  /* a relay has asked a modern client: others may follow */
+    uint64_t left_ms;             /* until the deadline when the first request was put */
+    unsigned n_requests;          /* of a relay, so far */
     struct owl_task_run *task;    /* this call runs as a task: call/task.h */
     owl_str related;              /* legacy: its id, in whatever the call says; immutable */
     struct owl_task_query *visit; /* … or is about one */
-    bool consults;                /* it has asked the store of tasks: it stays until the answer */
+    bool consults;                /* it has asked the store of tasks, which has not answered */
     pthread_mutex_t lock;         /* the rest, front and meta.progress_token */
     double last_progress;
     unsigned notes;             /* messages to the client that are on their way to the reactor */
@@ -236,12 +251,14 @@ void owl_call_forget_id(struct owl_call *c);
 /* A method that suspended has its result now; on the reactor. False if the call was ended
  * before. */
 bool owl_call_complete(struct owl_call *c);
-/* Go on after a step that suspended; on the reactor. */
+/* Go on after the policy suspended it; on the reactor. Ignored if the call was ended meanwhile, or
+ * the policy took too long. */
 void owl_call_resume(struct owl_call *c);
 /* End it from outside with that error, on the reactor: cancelled, timed out, stopping. False if it
  * was completed. With @p answer false the client gets nothing (it cancelled). */
 bool owl_call_end(struct owl_call *c, int error, bool answer);
-/* End every call of the reactor with that error, and keep no further one waiting. */
+/* End every call of the reactor with that error, and keep no further one waiting: not for a policy,
+ * a store or a client either. */
 void owl_calls_end(struct owl_call_local *l, int error);
 /* End the call with that id (owl_rpc_id_plain) in that scope, if it runs here. */
 void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id);
@@ -271,9 +288,18 @@ int owl_call_tell(struct owl_call *c, owl_str message, double progress);
 /* 32 hex digits: of the client's traceparent, otherwise random. */
 const char *owl_call_trace_id(struct owl_call *c);
 
+/* What was given to it is not needed any more. */
+void owl_call__release_given(struct owl_call *c);
 /* The call is about to run a handler: it counts for its session until it leaves. */
 enum owl_verdict owl_call__enter(struct owl_call *c);
 void owl_call__leave(struct owl_call *c);
+/* Its client has gone while the call asks: nobody is answered. The step finishes. */
+void owl_call__cancelled(struct owl_call *c);
+/* It waits and has got a failure: settle. */
+void owl_call__fail(struct owl_call *c);
+/* It is finished and waits for the policy, the store of tasks or a client that is away: not any
+ * more. */
+void owl_call__give_up(struct owl_call *c);
 /* How long the handler may run from now on. */
 uint64_t owl_call__allowed_ms(const struct owl_call *c);
 /* The one setter of the step; traces. */

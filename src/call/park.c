@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/provider.h"
 #include "codec/json.h"
 
 /* ---- to the front ---- */
@@ -75,6 +76,21 @@ static void say(struct owl_call *front, const struct owl_park_word *in)
     }
 }
 
+/* The result as members, in the buffers if they are nowhere else. */
+static int take_members(struct owl_call *c, struct owl_buf *members, struct owl_buf *meta,
+                        struct owl_park_word *w)
+{
+    w->type = c->result_type;
+    if (!c->given) {
+        w->meta = owl_buf_str(&c->result.meta);
+        return owl_result_close(&c->result, &w->members);
+    }
+    owl_relay__members(c, members, meta);
+    w->members = owl_buf_str(members);
+    w->meta = owl_buf_str(meta);
+    return members->rc ? members->rc : meta->rc;
+}
+
 void owl_park_reply(struct owl_call *c)
 {
     struct owl_park_word w = {.type = NULL};
@@ -86,13 +102,16 @@ void owl_park_reply(struct owl_call *c)
         };
     else if (c->failure.error)
         w.failure = c->failure;
-    int rc = w.failure.error ? 0 : owl_result_close(&c->result, &w.members);
+    struct owl_buf members, meta;
+    owl_buf_init(&members, c->env->limits->result_bytes);
+    owl_buf_init(&meta, c->env->limits->result_bytes);
+    int rc = w.failure.error ? 0 : take_members(c, &members, &meta, &w);
     if (rc != 0)
         w.failure = (struct owl_mcp_failure){
             .error = -rc, .of_tool = true, .message = owl_str_of(owl_err_info(rc)->text)};
-    else if (!w.failure.error)
-        w.meta = owl_buf_str(&c->result.meta);
     say(c->front, &w);
+    owl_buf_done(&members);
+    owl_buf_done(&meta);
 }
 
 void owl_park_leave(struct owl_call *c, const char *type, owl_str members)
@@ -135,17 +154,17 @@ static int tell(struct owl_call *c, owl_str members)
 
 static void end_parked(struct owl_call *c, int error)
 {
-    bool ended = owl_call_end(c, error,
-                              false); /* nobody finds it any more, even if it takes long */
-    OWL_ASSERT(ended);                /* it was asking: nobody but its reactor completes it */
+    owl_park_drop(c); /* nobody finds it any more, even if it takes long */
+    if (!owl_call_end(c, error, false))
+        owl_call__give_up(c); /* it has an answer that nobody has come for */
 }
 
 static int park(struct owl_call *c)
 {
     char id[80], hex[33];
     struct owl_call_local *l = owl_call_local(c->env, c->reactor);
-    struct owl_map *map = &l->parked;
-    if (map->n >= c->env->limits->parked) /* nobody may lock the others out: the oldest gives way */
+    owl_park_drop(c);
+    if (l->n_parked >= c->env->limits->parked) /* nobody may lock the others out */
         end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ELIMIT);
     if (owl_random_hex(hex, 16) != 0)
         return -OWL_EIO;
@@ -154,30 +173,62 @@ static int park(struct owl_call *c)
     if (!copy)
         return -OWL_ENOMEM;
     c->park_id = (owl_str){copy, (size_t)n};
-    int rc = owl_map_put(map, c->park_id, c, NULL);
+    int rc = owl_map_put(&l->parked, c->park_id, c, NULL);
     if (rc != 0) {
         c->park_id = (owl_str){NULL, 0};
         return rc;
     }
     owl_list_add(&l->park_order, &c->park_node);
+    l->n_parked++;
+    c->parked = true;
     char payload[128];
     n = snprintf(payload, sizeof payload, "{\"park\":\"%s\"}", id);
     struct owl_buf members;
-    owl_buf_init_arena(&members, c->arena, c->env->limits->result_bytes);
+    owl_buf_init(&members, c->env->limits->result_bytes);
     rc = owl_ask__write(c, (owl_str){payload, (size_t)n}, &members);
-    return rc == 0 ? tell(c, owl_buf_str(&members)) : rc;
+    rc = rc == 0 ? tell(c, owl_buf_str(&members)) : rc;
+    owl_buf_done(&members);
+    if (rc != 0)
+        owl_park_drop(c);
+    return rc;
+}
+
+/* Its request is answered with input_required; the id is free again, for good. */
+static int leave_client(struct owl_call *c)
+{
+    owl_call_forget_id(c);
+    c->scope = 0;
+    return park(c);
 }
 
 enum owl_verdict owl_park_step(struct owl_call *c)
 {
-    owl_call_forget_id(c); /* its request is answered: the id is free again, for good */
-    c->scope = 0;
-    int rc = park(c);
+    int rc = leave_client(c);
     if (rc != 0)
         return owl_call_set_failure(c, OWL_ETOOL, "the client could not be asked: %s",
                                     owl_err_info(rc)->text);
     owl_call_wait(c, c->env->limits->question_ms);
     return OWL_SUSPEND;
+}
+
+void owl_park_on_timer(struct owl_timer *t)
+{
+    struct owl_call *c = OWL_CONTAINER(t, struct owl_call, park_timer);
+    if (owl_call__state(c) != OWL_CALL_RUNNING || !c->asks || (!c->sink && !c->front))
+        return; /* over, or its client is away already: it hears of it when it comes back */
+    int rc = leave_client(c);
+    if (rc != 0)
+        OWL_IGNORE(owl_call_give_failure(c, OWL_ETOOL, "the client could not be asked: %s",
+                                         owl_err_info(rc)->text)); /* it runs: it cannot be over */
+}
+
+/* A retry has come, or nobody will. */
+static void unpark(struct owl_call *c)
+{
+    owl_list_del(&c->park_node);
+    if (c->parked)
+        owl_call_local(c->env, c->reactor)->n_parked--;
+    c->parked = false;
 }
 
 void owl_park_drop(struct owl_call *c)
@@ -186,8 +237,8 @@ void owl_park_drop(struct owl_call *c)
         return;
     if (c->park_id.p)
         owl_map_del(&owl_call_local(c->env, c->reactor)->parked, c->park_id);
-    owl_list_del(&c->park_node);
     c->park_id = (owl_str){NULL, 0};
+    unpark(c);
 }
 
 void owl_park_end_all(struct owl_call_local *l)
@@ -207,6 +258,30 @@ struct visit {
     char id[];
 };
 
+static struct owl_ask *find_key(struct owl_call *c, const struct owl_span *s)
+{
+    struct owl_ask *a = c->asks;
+    while (a && !owl_span_key_is(s, a->key))
+        a = a->next;
+    return a;
+}
+
+/* The provider gets the answers, and may finish the call with any of them. What is open still is
+ * asked again. */
+static void hand_on(struct owl_call *c, owl_str responses)
+{
+    owl_call_ref(c);
+    struct owl_span_iter it = owl_span_iter(responses);
+    for (struct owl_span s; owl_span_next(&it, &s);) {
+        struct owl_ask *a = find_key(c, &s);
+        if (a && owl_call__state(c) == OWL_CALL_RUNNING)
+            owl_relay__answer(c, a, s.value, false);
+    }
+    if (owl_call__state(c) == OWL_CALL_RUNNING && c->asks)
+        owl_timer_start(c->reactor, &c->park_timer, 0);
+    owl_call_unref(c);
+}
+
 /* The parked call speaks through the front from now on, and goes on if that brings all answers. */
 static void attach(struct owl_call *c, struct owl_call *front)
 {
@@ -218,14 +293,23 @@ static void attach(struct owl_call *c, struct owl_call *front)
     pthread_mutex_unlock(&c->lock);
     atomic_store(&c->log_level, atomic_load(&front->log_level));
     owl_call_unref(old);
-    owl_park_drop(c);
-    int rc = 0;
+    unpark(c); /* the id stays: the front may leave */
     owl_str responses = owl_rpc_param(&front->msg, OWL_STR("inputResponses"));
-    if (owl_span_is_object(responses))
-        rc = owl_ask__take(c, responses);
+    if (!owl_span_is_object(responses))
+        responses = OWL_STR("{}");
+    if (c->holding) {
+        c->holding = false;
+        owl_call_run(c);
+        return;
+    }
+    if (c->ops != &owl_native) {
+        hand_on(c, responses);
+        return;
+    }
+    int rc = owl_ask__take(c, responses);
     if (rc != 0 && rc != -OWL_EBUSY) { /* what could not be kept is asked once more */
         owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
-        owl_call_resume(c);
+        owl_call__fail(c);
         return;
     }
     for (struct owl_ask *a = c->asks; a; a = a->next) {
@@ -241,15 +325,11 @@ static void on_visit(struct owl_reactor *r, struct owl_msg *m)
 {
     struct visit *v = OWL_CONTAINER(m, struct visit, msg);
     struct owl_call_local *l = owl_call_local(v->env, r);
-    struct owl_call *c = NULL;
+    struct owl_call *c = owl_map_get(&l->parked, (owl_str){v->id, v->n});
     if (v->leave) {
-        OWL_LIST_EACH (&l->calls, it) {
-            struct owl_call *other = OWL_CONTAINER(it, struct owl_call, node);
-            c = other->front == v->front ? other : c;
-        }
-        if (c)
+        if (c && c->front == v->front)
             OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* finished meanwhile: fine */
-    } else if ((c = owl_map_get(&l->parked, (owl_str){v->id, v->n}))) {
+    } else if (c && c->parked) {
         attach(c, v->front);
     } else {
         struct owl_park_word w = {.failure = {.error = OWL_EPARAMS}};

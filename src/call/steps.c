@@ -7,8 +7,12 @@
 #include "call/ask.h"
 #include "call/call.h"
 #include "call/check.h"
+#include "call/native.h"
+#include "call/provider.h"
 #include "call/task.h"
 #include "codec/json.h"
+
+enum { SETTLE_MS = 10000 }; /* for which the policy, or the store of tasks, keeps an answer back */
 
 static enum owl_verdict run_route(struct owl_call *c)
 {
@@ -48,49 +52,12 @@ static enum owl_verdict run_admit(struct owl_call *c)
     enum owl_verdict v = c->env->policy->admit(c->env->policy_self, c);
     if (v != OWL_SUSPEND)
         return v;
-    c->deciding = true;
+    c->suspended++;
     int rc = owl_call_claim_id(c);
     if (rc != 0)
         return owl_call_refuse_id(c, rc);
     owl_call_wait(c, time_left(c));
     return OWL_SUSPEND;
-}
-
-static void run_on_worker(struct owl_work *w)
-{
-    struct owl_call *c = OWL_CONTAINER(w, struct owl_call, work);
-    unsigned run = atomic_load(&c->state);
-    if (run % OWL_CALL__RUN == OWL_CALL_RUNNING)
-        owl_call__returned(c, run,
-                           c->going_on ? owl_ask_continue(c) : c->handler(c, c->handler_data));
-    owl_call_unref(c);
-}
-
-static enum owl_verdict start_worker(struct owl_call *c)
-{
-    owl_call_ref(c); /* the work's own */
-    c->work.run = run_on_worker;
-    int rc = owl_worker_submit(c->runtime, &c->work);
-    if (rc == 0)
-        return OWL_NEXT;
-    owl_call_unref(c);
-    return owl_call_set_failure(c, rc == -OWL_ENOMEM ? OWL_ENOMEM : OWL_ECLOSED,
-                                "the server is too busy to run %.*s now; try again later",
-                                (int)c->name.n, c->name.p);
-}
-
-/* Runs the handler on the reactor. */
-static enum owl_verdict run_inline(struct owl_call *c)
-{
-    unsigned run = atomic_load(&c->state);
-    int rc = c->handler(c, c->handler_data);
-    if (rc == OWL_LATER || !owl_call__win(c, run))
-        return OWL_NEXT; /* later, or finished by hand: a post ends the wait */
-    c->status = rc;
-    c->returned = true;
-    if (rc == 0)
-        owl_check_result(c);
-    return rc == 0 && c->result.rc == 0 && !c->failure.error ? OWL_FINISH : OWL_NEXT;
 }
 
 int owl_call__count(struct owl_call *c, size_t n)
@@ -105,101 +72,39 @@ int owl_call__parse(struct owl_call *c, owl_str proved, const owl_json **ret)
     return rc ? rc : owl_call__count(c, n);
 }
 
-/* What the handler will read, parsed while the reactor still has the arena. */
-static enum owl_verdict parse_input(struct owl_call *c)
-{
-    owl_str args = c->arguments.p ? c->arguments : OWL_STR("{}");
-    owl_str params = c->msg.params.p ? c->msg.params : OWL_STR("{}");
-    int rc = c->args ? 0 : owl_call__parse(c, args, &c->args);
-    if (rc == 0 && !c->item && !c->params)
-        rc = owl_call__parse(c, params, &c->params);
-    if (rc != 0)
-        return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
-    return owl_ask_restore(c);
-}
-
 static enum owl_verdict run_invoke(struct owl_call *c)
 {
     if (c->method->run)
         return c->method->run(c);
-    if (!c->handler)
+    if (!c->handler && c->ops == &owl_native)
         return OWL_FINISH; /* the method has written the result already */
-    enum owl_verdict v = parse_input(c);
+    enum owl_verdict v = owl_ask_restore(c);
     if (v != OWL_NEXT)
         return v;
-    int rc = owl_call_claim_id(c); /* the handler has the arena from now on */
+    int rc = owl_call_claim_id(c); /* the provider has the arena from now on */
     if (rc != 0) {
         v = owl_call_refuse_id(c, rc);
         c->failure.of_tool = false;
         return v;
     }
     c->returned = false;
-    if ((c->handler_flags & OWL_INLINE) && !c->going_on) {
-        v = run_inline(c);
-        if (!c->returned)
-            owl_call_wait(c, time_left(c));
-        return v;
-    }
+    c->invoking = true;
+    v = c->ops->invoke(c);
+    c->invoking = false;
+    return v;
+}
+
+void owl_call_await(struct owl_call *c)
+{
     owl_call_wait(c, time_left(c));
-    return start_worker(c);
 }
 
-/* What a handler returned, as an error of its call. Those that are about messages are about ones that
- * it has read itself, not about the one that called it; a method of the program's own knows better. */
-static int error_of(const struct owl_call *c, int status)
-{
-    if (status < -OWL_EBUSY || status > -OWL_EINVAL)
-        return OWL_ETOOL; /* none of ours */
-    switch (-status) {
-    case OWL_EDONE: return OWL_ETOOL;
-    case OWL_EPARSE:
-    case OWL_EREQUEST:
-    case OWL_ENOMETHOD:
-    case OWL_EVERSION:
-    case OWL_EHEADER:
-    case OWL_EINTERNAL: return c->item ? OWL_ETOOL : -status;
-    case OWL_ELIMIT:
-    case OWL_ESTATE: return c->item && c->item->kind != OWL_KIND_TOOL ? OWL_ETOOL : -status;
-    default: return -status;
-    }
-}
-
-/* What the handler has built is wrong, not what it was asked for. */
-static enum owl_verdict refuse_result(struct owl_call *c)
-{
-    int rc = c->result.rc;
-    OWL_LOG(c->env->log, OWL_LEVEL_WARNING, "call",
-            "the result of %.*s could not be built: %s trace_id=%s", (int)c->name.n, c->name.p,
-            c->result.why, owl_call_trace_id(c));
-    return owl_call_set_failure(c,
-                                rc == -OWL_ENOMEM ? OWL_ENOMEM
-                                : c->item         ? OWL_ETOOL
-                                                  : OWL_EINTERNAL,
-                                "the result could not be built: %s", owl_err_info(rc)->text);
-}
-
-/* Run twice: when the wait begins, and when the finisher's post has arrived. */
+/* Run twice: when the wait begins, and when the call is finished. */
 static enum owl_verdict run_await(struct owl_call *c)
 {
     if (!c->returned)
         return OWL_SUSPEND; /* even if it has finished: its post is under way */
-    if (c->status == OWL_PENDING && !c->failure.error)
-        return OWL_NEXT;
-    if (c->status > 0)
-        return owl_call_set_failure(c, OWL_ETOOL, "the handler returned %d", c->status);
-    if (c->status == -OWL_ECAPABILITY && c->missing_capability && !c->failure.error) {
-        owl_call__lacks(c, c->missing_capability);
-        return OWL_FINISH;
-    }
-    if (c->status == -OWL_EINVAL && c->bad_question)
-        return owl_call_set_failure(c, OWL_ETOOL, "%s", c->bad_question);
-    if (c->result.rc != 0 && (c->status == 0 || c->status == c->result.rc))
-        return refuse_result(c);
-    if (c->status < 0) {
-        int error = error_of(c, c->status);
-        return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
-    }
-    return OWL_FINISH;
+    return c->ops == &owl_native ? owl_native_judge(c) : OWL_FINISH;
 }
 
 static enum owl_verdict run_settle(struct owl_call *c)
@@ -210,7 +115,12 @@ static enum owl_verdict run_settle(struct owl_call *c)
     if (!c->admitted)
         return OWL_NEXT;
     c->admitted = false;
-    return c->env->policy->settle(c->env->policy_self, c);
+    enum owl_verdict v = c->env->policy->settle(c->env->policy_self, c);
+    if (v != OWL_SUSPEND)
+        return OWL_NEXT;
+    c->suspended++;
+    owl_call_wait(c, SETTLE_MS);
+    return OWL_SUSPEND;
 }
 
 /* The failure as the client is told. When the reactor ended the call, the handler may still be
@@ -230,6 +140,24 @@ static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
     return owl_mcp_write_failure(out, c->codec, c->msg.id, &f, c->env->server_info);
 }
 
+/* What a peer said is for the client that asked, unless the peer says otherwise. */
+static int write_given(struct owl_call *c, struct owl_buf *out)
+{
+    struct owl_buf members, meta;
+    owl_buf_init_arena(&members, c->arena, c->env->limits->result_bytes);
+    owl_buf_init_arena(&meta, c->arena, c->env->limits->result_bytes);
+    owl_relay__members(c, &members, &meta);
+    struct owl_mcp_result r = {.type = "complete",
+                               .members = owl_buf_str(&members),
+                               .meta = owl_buf_str(&meta),
+                               .cacheable = c->method->flags & OWL_M_CACHEABLE,
+                               .per_user = true};
+    owl_rpc_begin_result(out, c->msg.id);
+    c->codec->result(out, &r, c->env->server_info);
+    owl_rpc_end(out);
+    return members.rc ? members.rc : meta.rc ? meta.rc : out->rc;
+}
+
 static int write_result(struct owl_call *c, struct owl_buf *out)
 {
     /* What a handler says may be for whom it knows, or who has answered, and be another the next
@@ -238,6 +166,8 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
                                .per_user = c->asks || (c->handler && c->principal.n > 0),
                                .ttl_ms = c->item && c->handler ? 0 : c->env->list_ttl_ms};
+    if (c->given)
+        return write_given(c, out);
     int rc = owl_result_members(&c->result, c->rev, c->arena, &r.members);
     if (rc != 0)
         return rc;
@@ -255,6 +185,10 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
 static enum owl_verdict run_reply(struct owl_call *c)
 {
     owl_ask_drop(c);
+    if (c->parked && !c->end_error) {
+        c->holding = true; /* for the retry, or until nobody comes any more */
+        return OWL_SUSPEND;
+    }
     if (c->front && !c->task)
         owl_park_reply(c);
     if (!c->sink && !c->task)
@@ -281,19 +215,20 @@ static enum owl_verdict run_reply(struct owl_call *c)
         owl_buf_reset(out);
         status = 503;
     }
-    if (c->task)
+    if (c->task) {
+        owl_call_wait(c, SETTLE_MS);
         return owl_task_reply(c, owl_buf_str(out));
+    }
     struct owl_sink *sink = c->sink;
     c->sink = NULL;
     sink->ops->respond(sink, c, owl_buf_str(out), status);
     return OWL_NEXT;
 }
 
-/* Run again when the answer of the store is there, if one is under way. */
 static enum owl_verdict run_end(struct owl_call *c)
 {
     if (c->consults)
-        return OWL_SUSPEND;
+        owl_call_ref(c); /* the question to the store is part of it: the answer lets go */
     struct owl_call_local *l = owl_call_local(c->env, c->reactor);
     owl_call_forget_id(c);
     owl_call__leave(c);
@@ -301,6 +236,7 @@ static enum owl_verdict run_end(struct owl_call *c)
     owl_park_drop(c);
     owl_task_drop(c);
     owl_timer_stop(&c->deadline);
+    owl_timer_stop(&c->park_timer);
     if (c->pin)
         owl_pin_release(c->pin);
     c->pin = NULL;

@@ -34,7 +34,7 @@ void owl_task__save(struct owl_task_run *t)
     t->dirty = t->saving;
     if (t->saving)
         return;
-    t->saving = t->inside = true;
+    t->saving = t->inside = t->out = true;
     struct owl_task *version = owl_task_new(&t->now);
     if (version)
         store->ops->put(store, version, &t->op);
@@ -76,7 +76,9 @@ void owl_task__free(struct owl_task_run *t)
     owl_timer_stop(&t->retry);
     owl_buf_done(&t->payload);
     owl_buf_done(&t->birth);
-    owl_free(t);
+    t->call = NULL;
+    if (!t->out)
+        owl_free(t);
 }
 
 /* The store has it: the request that began it is answered. */
@@ -114,7 +116,7 @@ static void go_on(struct owl_task_run *t)
         owl_task__free(t); /* it stays an ordinary call */
     if (step == &owl_steps[OWL_STEP_ask] && announced && rc != 0) {
         owl_call_set_failure(c, -rc, "the questions could not be kept: %s", owl_err_info(rc)->text);
-        owl_call_resume(c);
+        owl_call__fail(c);
     } else if (step == &owl_steps[OWL_STEP_task] || step == &owl_steps[OWL_STEP_reply] ||
                (step == &owl_steps[OWL_STEP_ask] && !announced)) {
         owl_call_run(c);
@@ -142,7 +144,11 @@ static void on_saved(struct owl_task_op *op, int rc)
     struct owl_task_run *t = OWL_CONTAINER(op, struct owl_task_run, op);
     struct owl_call *c = t->call;
     bool inside = t->inside;
-    t->saving = false;
+    t->saving = t->out = false;
+    if (!c) {
+        owl_free(t);
+        return;
+    }
     t->rc = rc;
     t->failures = rc == 0 ? 0 : t->failures + 1;
     if (rc == 0 && !t->announced)
@@ -366,7 +372,7 @@ static void go_on_asking(struct owl_call *c, int rc)
         ask_front(c); /* what it was to answer, and could not be kept */
     if (rc != 0) {
         owl_call_set_failure(c, -rc, "the answers could not be kept: %s", owl_err_info(rc)->text);
-        owl_call_resume(c);
+        owl_call__fail(c);
     } else if (!open) {
         owl_ask_go_on(c);
     }

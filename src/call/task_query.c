@@ -134,8 +134,8 @@ static void on_found(struct owl_task_op *op, int rc)
     struct owl_task_query *v = OWL_CONTAINER(op, struct owl_task_query, op);
     struct owl_call *c = v->call;
     c->consults = false;
-    if (c->step == &owl_steps[OWL_STEP_end]) { /* ended meanwhile, it has waited for this */
-        owl_call_run(c);
+    if (c->step == &owl_steps[OWL_STEP_end]) { /* over: it only waited for this to be freed */
+        owl_call_unref(c);
         return;
     }
     v->verdict = found(v, rc, rc == 0 ? op->tasks[0] : NULL);

@@ -6,7 +6,7 @@
 #include "call/task.h"
 
 struct owl_task_run {
-    struct owl_call *call;
+    struct owl_call *call;  /* NULL: it is over, and this waits for the store's last answer */
     struct owl_task now;    /* the next version */
     struct owl_buf payload; /* of it, unless that is constant */
     char message[OWL_TASK_MESSAGE];
@@ -17,7 +17,8 @@ struct owl_task_run {
     struct owl_list asking;  /* in host_local.asking since it asked last */
     unsigned failures;       /* saves that failed in a row */
     int rc;                  /* of the last one */
-    bool saving;             /* op is out, or is tried again soon */
+    bool out;                /* op is with the store */
+    bool saving;             /* … or is tried again soon */
     bool dirty;              /* … and there is a newer version */
     bool inside;             /* op is on the stack */
     bool announced;          /* the client knows the task */

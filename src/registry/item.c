@@ -549,5 +549,6 @@ void owl_item_aunref(struct owl_item *it)
         return;
     if (it->free_data)
         it->free_data(it->data);
+    owl_provider_aunref(it->provider);
     owl_arena_free(it->arena); /* the item is in it */
 }

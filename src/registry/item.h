@@ -14,6 +14,7 @@
 #include "codec/uri.h"
 #include "mcp/model.h"
 #include "mcp/param.h"
+#include "registry/provider.h"
 
 enum owl_kind {
     OWL_KIND_TOOL,
@@ -49,6 +50,7 @@ struct owl_item {
     owl_str mime_type; /* resources and templates; may be absent */
     owl_str text;      /* content that never changes; absent if there is a handler */
     uint64_t seq;      /* place in lists; set by the registry, kept when an item is replaced */
+    struct owl_provider *provider; /* who answers, counted; NULL: the handlers */
     owl_handler_fn handler;
     owl_handler_fn complete;
     void *data;

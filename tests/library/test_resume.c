@@ -204,10 +204,7 @@ TEST(a_session_that_has_ended_is_not_asked, "")
         msg *m;
         while ((m = http_next(&c)) && at(m, "method"))
             owl_json_doc_free(m); /* asked, and never mind */
-        assert_non_null(m);
-        expect_str(m, i < 2 ? "error/message" : "result/content/0/text",
-                   "the client could not be asked: it has gone");
-        assert_null(http_next(&c));
+        assert_null(m); /* nobody is there to be answered */
         http_close(&c);
         http_close(&h);
     }
