@@ -97,7 +97,7 @@ struct owl_call_local {
     struct owl_list calls;    /* all that have not ended */
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
-    struct owl_map parked; /* calls that were, by the park id that they had last */
+    struct owl_map parked;    /* calls that were, by the park id that they had last */
     struct owl_list park_order; /* those whose modern client is away, oldest first */
     size_t n_parked;            /* … how many */
     struct owl_map tasks;       /* calls that run as tasks, by the task's id */
@@ -146,11 +146,11 @@ struct owl_call {
     const struct owl_mcp_codec *codec;
     enum owl_rev rev;
     owl_str client_caps;
-    struct owl_session *session; /* counted; NULL for modern */
-    owl_str principal;           /* who calls, ends in NUL; empty: nobody knows */
-    owl_str name;                /* tool, prompt, URI; otherwise the method */
-    owl_str arguments;           /* raw object, or absent */
-    struct owl_item *item;       /* counted; NULL for methods that answer themselves */
+    struct owl_session *session;        /* counted; NULL for modern */
+    owl_str principal;                  /* who calls, ends in NUL; empty: nobody knows */
+    owl_str name;                       /* tool, prompt, URI; otherwise the method */
+    owl_str arguments;                  /* raw object, or absent */
+    struct owl_item *item;              /* counted; NULL for methods that answer themselves */
     const struct owl_provider_ops *ops; /* who answers: call/provider.h */
     void *provider_data;                /* the provider's own */
     owl_handler_fn handler;

@@ -42,9 +42,9 @@ void owl_call_await(struct owl_call *c);
 
 /* Text of a peer, and who keeps it. */
 struct owl_given {
-    owl_str result;    /* whole result object, proved JSON, in the words of any revision */
-    bool trusted;      /* its _meta may hold owlclaw/… */
-    void *owner;       /* of the bytes; */
+    owl_str result; /* whole result object, proved JSON, in the words of any revision */
+    bool trusted;   /* its _meta may hold owlclaw/… */
+    void *owner;    /* of the bytes; */
     void (*release)(void *owner); /* … called once, on the call's reactor; NULL: the call's arena */
 };
 /* The result. @errors OWL_EDONE: the call was ended or finished before; it is released all the

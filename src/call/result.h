@@ -22,15 +22,15 @@ struct owl_result {
     struct owl_result_key *meta_keys; /* of meta, in no order */
     owl_str shared;                   /* instead of list: members that live elsewhere */
     owl_str uri, mime_type;           /* of a resource */
-    owl_str structured; /* structuredContent, or absent */
-    unsigned revs;      /* whose clients take the members as they are; others need a conversion */
-    bool is_error;      /* a raw result that says so */
-    size_t n;           /* entries of the list */
-    bool closed;        /* owl_result_close() was called */
-    bool assistant;     /* role of the next message */
-    int rc;             /* first error */
-    const char *why;    /* … and what was wrong, for the log; or NULL */
-    bool replaced;      /* form is RAW until the next reset; then it is … */
+    owl_str structured;               /* structuredContent, or absent */
+    unsigned revs;   /* whose clients take the members as they are; others need a conversion */
+    bool is_error;   /* a raw result that says so */
+    size_t n;        /* entries of the list */
+    bool closed;     /* owl_result_close() was called */
+    bool assistant;  /* role of the next message */
+    int rc;          /* first error */
+    const char *why; /* … and what was wrong, for the log; or NULL */
+    bool replaced;   /* form is RAW until the next reset; then it is … */
     enum owl_result_form replaced_form;
 };
 

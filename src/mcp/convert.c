@@ -168,9 +168,10 @@ static bool is_of_codec(const struct owl_span *s)
     switch (s->key.n) {
     case 5: return owl_str_is(s->key, "ttlMs");
     case 10: return owl_str_is(s->key, "resultType") || owl_str_is(s->key, "cacheScope");
-    default: return s->escaped && (owl_span_key_is(s, OWL_STR("resultType")) ||
-                                   owl_span_key_is(s, OWL_STR("ttlMs")) ||
-                                   owl_span_key_is(s, OWL_STR("cacheScope")));
+    default:
+        return s->escaped &&
+               (owl_span_key_is(s, OWL_STR("resultType")) || owl_span_key_is(s, OWL_STR("ttlMs")) ||
+                owl_span_key_is(s, OWL_STR("cacheScope")));
     }
 }
 

@@ -204,7 +204,7 @@ TEST(a_session_that_has_ended_is_not_asked, "")
         msg *m;
         while ((m = http_next(&c)) && at(m, "method"))
             owl_json_doc_free(m); /* asked, and never mind */
-        assert_null(m); /* nobody is there to be answered */
+        assert_null(m);           /* nobody is there to be answered */
         http_close(&c);
         http_close(&h);
     }

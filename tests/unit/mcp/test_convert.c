@@ -96,7 +96,7 @@ TEST(members_of_meta_travel_unless_they_belong_to_a_hop, "")
     assert_true(owl_str_is(owl_buf_str(&b), "\"a/b\":1"));
     owl_buf_reset(&b);
     owl_mcp_convert_meta(&b, owl_str_of(meta), true);
-    assert_true(owl_str_is(owl_buf_str(&b),
-                           "\"a/b\":1,\"owlclaw/cost\":2,\"\\u006fwlclaw/cost\":3"));
+    assert_true(
+        owl_str_is(owl_buf_str(&b), "\"a/b\":1,\"owlclaw/cost\":2,\"\\u006fwlclaw/cost\":3"));
     owl_buf_done(&b);
 }
