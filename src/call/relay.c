@@ -201,7 +201,9 @@ static void request_free(struct owl_call *c, struct owl_ask *a)
 
 void owl_relay__drop(struct owl_call *c)
 {
-    while (c->asks && c->asks->relayed)
+    if (c->ops == &owl_native)
+        return; /* its questions are the handler's */
+    while (c->asks)
         request_free(c, c->asks);
 }
 

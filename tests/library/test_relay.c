@@ -353,7 +353,8 @@ TEST(a_stop_ends_what_the_peer_has_and_what_clients_were_asked, "")
         atomic_store(&finish_now, 1);
         assert_true(reaches(&relay.invoked, 4));
         end();
-        assert_int_equal(atomic_load(&relay.cancelled) + atomic_load(&relay.released), 4);
+        /* one that was cancelled may have had its answer on the way */
+        assert_true(atomic_load(&relay.cancelled) + atomic_load(&relay.released) >= 4);
         http_close(&h);
         http_close(&c);
         http_close(&l);
