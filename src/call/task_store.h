@@ -49,9 +49,10 @@ void owl_task_aunref(struct owl_task *t);
 /* Milliseconds until it is forgotten; 0: it is. A clock that was set back counts for nothing. */
 uint64_t owl_task_left(const struct owl_task *t);
 
-/* A question to a store, embedded by whoever asks; lives until `done`, which every question gets. */
+/* A question to a store, embedded by who asks; lives until `done`, which every question gets: a store
+ * that is freed answers those that are left with -OWL_ECLOSED. */
 struct owl_task_op {
-    /* On the reactor that asked, inside the call or later. */
+    /* On the reactor that asked, inside the call or later; after its end on any thread. */
     void (*done)(struct owl_task_op *op, int rc);
     struct owl_task **tasks; /* what was found, borrowed until `done` returns */
     size_t n;

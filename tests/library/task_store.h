@@ -15,6 +15,7 @@ static atomic_uint store_bad;      /* of a hundred questions, so many fail at ra
 static atomic_int store_fail_puts; /* so many puts fail, beginning with the next */
 static atomic_int store_fail_gets;
 static atomic_int store_fail_rc = -OWL_EIO;
+static atomic_bool store_silent;   /* questions are answered when the store is freed */
 static atomic_int store_puts, store_out, store_lost;
 
 struct later {
@@ -23,7 +24,8 @@ struct later {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t some;
-    struct owl_list due; /* of struct question */
+    struct owl_list due;    /* of struct question */
+    struct owl_list silent; /* likewise, those without an answer */
     bool stop;
     unsigned seed;
 };
@@ -77,6 +79,14 @@ static inline void on_question(struct owl_reactor *r, struct owl_msg *m)
     question_run(OWL_CONTAINER(m, struct question, msg));
 }
 
+static inline void question_close(struct question *q)
+{
+    atomic_fetch_sub(&store_out, 1);
+    q->asker->done(q->asker, -OWL_ECLOSED);
+    owl_task_aunref(q->task);
+    free(q);
+}
+
 static inline void *later_thread(void *arg)
 {
     struct later *l = arg;
@@ -94,8 +104,7 @@ static inline void *later_thread(void *arg)
         q->msg.run = on_question;
         if (!owl_post(q->reactor, &q->msg)) {
             atomic_fetch_add(&store_lost, 1); /* the server did not wait for the answer */
-            owl_task_aunref(q->task);
-            free(q);
+            question_close(q);
         }
         pthread_mutex_lock(&l->lock);
     }
@@ -128,14 +137,15 @@ static inline void later_ask(struct owl_task_store *s, struct question from)
     q->rc = question_fate(l, q->kind);
     unsigned ms = atomic_load(&store_delay_ms);
     bool inside = !ms || (unsigned)rand_r(&l->seed) % 100 < atomic_load(&store_mixed);
-    if (!inside) {
+    bool silent = atomic_load(&store_silent);
+    if (!inside || silent) {
         q->at = now_ms() + ms;
         owl_list_init(&q->node);
-        owl_list_add(&l->due, &q->node);
+        owl_list_add(silent ? &l->silent : &l->due, &q->node);
         pthread_cond_signal(&l->some);
     }
     pthread_mutex_unlock(&l->lock);
-    if (inside)
+    if (inside && !silent)
         question_run(q);
 }
 
@@ -174,6 +184,8 @@ static inline void later_free(struct owl_task_store *s)
     pthread_cond_signal(&l->some);
     pthread_mutex_unlock(&l->lock);
     pthread_join(l->thread, NULL);
+    OWL_LIST_EACH (&l->silent, it)
+        question_close(OWL_CONTAINER(it, struct question, node));
     l->inner->ops->free(l->inner);
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->some);
@@ -194,6 +206,7 @@ static inline void use_store(owl_server *s, size_t max, size_t max_bytes)
     l->inner = owl_task_store_memory_new(max, max_bytes);
     l->seed = 1;
     owl_list_init(&l->due);
+    owl_list_init(&l->silent);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->some, NULL);
     pthread_create(&l->thread, NULL, later_thread, l);

@@ -28,8 +28,8 @@ static void on_listed(struct owl_task_op *op, int rc)
 {
     struct page *p = OWL_CONTAINER(op, struct page, op);
     p->call->consults = false;
-    if (p->call->step == &owl_steps[OWL_STEP_end]) { /* ended meanwhile, it has waited for this */
-        owl_call_run(p->call);
+    if (p->call->step == &owl_steps[OWL_STEP_end]) { /* over: it only waited for this to be freed */
+        owl_call_unref(p->call);
         return;
     }
     if (rc == -OWL_ENOTFOUND)
