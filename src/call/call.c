@@ -142,8 +142,18 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     return c;
 }
 
+/* On the reactor, while the snapshot is pinned; a call that waits holds its item already. */
+static void hold_item(struct owl_call *c)
+{
+    if (c->item && !c->item_held)
+        owl_item_aref(c->item);
+    c->item_held = c->item != NULL;
+}
+
 owl_call *owl_call_ref(owl_call *c)
 {
+    if (c->item && !c->item_held)
+        hold_item(c);
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
     /* A kept call may outlive the server, and still posts to it: keep the mailboxes. */
     if (!atomic_exchange(&c->keeps_rt, true))
@@ -161,7 +171,7 @@ void owl_call_unref(owl_call *c)
     while (last_ref(c)) {
         struct owl_call *front = c->front; /* counted by this one */
         struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
-        if (c->item)
+        if (c->item_held)
             owl_item_aunref(c->item);
         owl_session_aunref(c->session);
         owl_call__release_given(c);
@@ -280,6 +290,7 @@ enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc)
 void owl_call_wait(struct owl_call *c, uint64_t ms)
 {
     if (c->pin) { /* quick calls pin the registry; one that waits holds its item only */
+        hold_item(c);
         owl_pin_release(c->pin);
         c->pin = NULL;
     }
@@ -427,7 +438,7 @@ void owl_call_set_failure_data(struct owl_call *c, owl_str json)
 
 void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name)
 {
-    c->item = owl_item_aref(item);
+    c->item = item;
     if (item->provider)
         c->ops = item->provider->ops;
     c->name = name;

@@ -146,11 +146,12 @@ struct owl_call {
     const struct owl_mcp_codec *codec;
     enum owl_rev rev;
     owl_str client_caps;
-    struct owl_session *session;        /* counted; NULL for modern */
-    owl_str principal;                  /* who calls, ends in NUL; empty: nobody knows */
-    owl_str name;                       /* tool, prompt, URI; otherwise the method */
-    owl_str arguments;                  /* raw object, or absent */
-    struct owl_item *item;              /* counted; NULL for methods that answer themselves */
+    struct owl_session *session; /* counted; NULL for modern */
+    owl_str principal;           /* who calls, ends in NUL; empty: nobody knows */
+    owl_str name;                /* tool, prompt, URI; otherwise the method */
+    owl_str arguments;           /* raw object, or absent */
+    struct owl_item *item;       /* NULL for methods that answer themselves */
+    bool item_held;              /* … counted: its snapshot is not pinned, or soon not any more */
     const struct owl_provider_ops *ops; /* who answers: call/provider.h */
     void *provider_data;                /* the provider's own */
     owl_handler_fn handler;

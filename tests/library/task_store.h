@@ -15,7 +15,7 @@ static atomic_uint store_bad;      /* of a hundred questions, so many fail at ra
 static atomic_int store_fail_puts; /* so many puts fail, beginning with the next */
 static atomic_int store_fail_gets;
 static atomic_int store_fail_rc = -OWL_EIO;
-static atomic_bool store_silent;   /* questions are answered when the store is freed */
+static atomic_bool store_silent; /* questions are answered when the store is freed */
 static atomic_int store_puts, store_out, store_lost;
 
 struct later {
