@@ -633,7 +633,9 @@ static void see(struct walk *w, owl_str members)
     for (const char *at = members.p;
          (at = memmem(at, (size_t)(end - at), label, sizeof label - 1)) != NULL;) {
         at += sizeof label - 1;
-        int i = at[0] - '0', k = atoi(at + 2); /* a quote follows */
+        int i = at[0] - '0', k = 0;
+        for (at += 2; *at != '"'; at++)
+            k = k * 10 + (*at - '0');
         w->seen[i][k]++;
     }
 }
