@@ -1,31 +1,23 @@
-/* registry/provider.h - who answers for an item: counted here, called by the layers above.
- * Layer: registry. Threads: any (counted atomically). */
+/* registry/provider.h - who answers for an item: an upstream server, a set of skills, …
+ * Layer: registry. Threads: any (counted atomically).
+ *
+ * A provider embeds this struct. The registry counts it and compares its address; what it can do is
+ * for the layers above (`ops`, call/provider.h). */
 #ifndef OWL_REGISTRY_PROVIDER_H
 #define OWL_REGISTRY_PROVIDER_H
 
 #include <stdatomic.h>
 
-struct owl_provider_ops; /* call/provider.h */
+struct owl_provider_ops;
 
-/* Embedded in what implements it. Items that name it hold a reference each. */
 struct owl_provider {
     atomic_uint _refs;
-    const char *name;
+    const char *name; /* "github" of "github:search"; lives as long as the provider */
     const struct owl_provider_ops *ops;
-    void (*free)(struct owl_provider *p); /* with the last reference, on any thread */
+    void (*free)(struct owl_provider *p); /* called without a lock, by whoever drops the last one */
 };
 
-static inline struct owl_provider *owl_provider_aref(struct owl_provider *p)
-{
-    if (p)
-        atomic_fetch_add_explicit(&p->_refs, 1, memory_order_relaxed);
-    return p;
-}
-
-static inline void owl_provider_aunref(struct owl_provider *p)
-{
-    if (p && atomic_fetch_sub_explicit(&p->_refs, 1, memory_order_acq_rel) == 1)
-        p->free(p);
-}
+struct owl_provider *owl_provider_aref(struct owl_provider *p);
+void owl_provider_aunref(struct owl_provider *p); /* NULL is ignored */
 
 #endif

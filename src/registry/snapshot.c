@@ -1,29 +1,26 @@
-/* registry/snapshot.c - parts, and the index that merges them.
+/* registry/snapshot.c - parts, and the snapshots that are made of them.
  * Threads: built by one, then read by any; counted atomically.
  *
- * Invariants: within a kind, items are in ascending order of their `seq`, which is unique; every
- * item of an index is held by one of the snapshot's parts. */
+ * Invariant: every item of an index is held by one of the snapshot's parts. */
 #include "registry/snapshot.h"
-
-#include <stdlib.h>
 
 #include "base/alloc.h"
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-struct owl_part *owl_part__new(size_t n)
+struct owl_part *owl_part__new(struct owl_provider *provider, size_t n)
 {
     struct owl_part *p = owl_malloc(sizeof *p + n * sizeof p->items[0]);
     if (!p)
         return NULL;
+    *p = (struct owl_part){.provider = provider ? owl_provider_aref(provider) : NULL};
     atomic_init(&p->_refs, 1);
-    p->n = 0;
     return p;
 }
 
-void owl_part__add(struct owl_part *p, struct owl_item *item)
+void owl_part__add(struct owl_part *p, struct owl_item *item, uint64_t seq)
 {
-    p->items[p->n++] = owl_item_aref(item);
+    p->items[p->n++] = (struct owl_entry){.seq = seq, .item = owl_item_aref(item)};
 }
 
 struct owl_part *owl_part__aref(struct owl_part *p)
@@ -37,46 +34,21 @@ void owl_part__aunref(struct owl_part *p)
     if (!p || atomic_fetch_sub_explicit(&p->_refs, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < p->n; i++)
-        owl_item_aunref(p->items[i]);
+        owl_item_aunref(p->items[i].item);
+    owl_arena_free(p->arena);
+    owl_provider_aunref(p->provider);
     owl_free(p);
 }
 
-/* ---- the index ------------------------------------------------------------------------------- */
-
-static int by_seq(const void *a, const void *b)
+unsigned owl_part__changes(const struct owl_part *p)
 {
-    const struct owl_entry *x = a, *y = b;
-    return (x->seq > y->seq) - (x->seq < y->seq);
+    unsigned changes = 0;
+    for (size_t i = 0; i < p->n; i++)
+        changes |= owl_kind_change(p->items[i].item->kind);
+    return changes;
 }
 
-/* Puts the items of all parts into their kinds; false without memory. */
-static bool merge(struct owl_snapshot *s)
-{
-    for (size_t i = 0; i < s->n_parts; i++) {
-        const struct owl_part *p = s->parts[i];
-        for (size_t j = 0; j < p->n; j++) {
-            struct owl_item *it = p->items[j];
-            struct owl_index *x = &s->kinds[it->kind];
-            if (owl_map_get(&x->map, it->key))
-                continue; /* an earlier part has it */
-            if (owl_map_put(&x->map, it->key, it, NULL))
-                return false;
-            x->items[x->n++] = (struct owl_entry){it->seq, it};
-        }
-    }
-    return true;
-}
-
-/* A part is in order, so that only several need sorting. */
-static void sort(struct owl_index *x)
-{
-    for (size_t i = 1; i < x->n; i++) {
-        if (x->items[i - 1].seq > x->items[i].seq) {
-            qsort(x->items, x->n, sizeof x->items[0], by_seq);
-            return;
-        }
-    }
-}
+/* ---- pages -------------------------------------------------------------------------------------- */
 
 static size_t n_slots(const struct owl_index *x)
 {
@@ -114,36 +86,68 @@ static bool make_pages(struct owl_index *x, size_t page_items)
     return x->pages != NULL;
 }
 
-static bool make_index(struct owl_snapshot *s, size_t page_items)
+static bool make_indexes(struct owl_snapshot *s, const struct owl_ranked *parts, size_t page_items)
 {
     static const size_t defaults[] = {[OWL_KIND_TOOL] = 100,
                                       [OWL_KIND_RESOURCE] = 50,
                                       [OWL_KIND_TEMPLATE] = 50,
                                       [OWL_KIND_PROMPT] = 100};
-    size_t room[OWL_KIND__MAX] = {0};
-    for (size_t i = 0; i < s->n_parts; i++) {
-        for (size_t j = 0; j < s->parts[i]->n; j++)
-            room[s->parts[i]->items[j]->kind]++;
-    }
     for (int k = 0; k < OWL_KIND__MAX; k++) {
-        s->kinds[k].items = owl_malloc(room[k] * sizeof s->kinds[k].items[0]);
-        if (!s->kinds[k].items)
+        struct owl_index *x = &s->kinds[k];
+        if (!owl_index__merge(x, (enum owl_kind)k, parts, s->n_parts) ||
+            !make_pages(x, page_items ? page_items : defaults[k]))
             return false;
     }
-    if (!merge(s))
-        return false;
-    for (int k = 0; k < OWL_KIND__MAX; k++) {
-        sort(&s->kinds[k]);
-        if (!make_pages(&s->kinds[k], page_items ? page_items : defaults[k]))
+    const struct owl_index *x = &s->kinds[OWL_KIND_TEMPLATE];
+    return owl_templates__build(&s->templates, x->items, x->n);
+}
+
+/* ---- what providers declare ------------------------------------------------------------------ */
+
+static bool add_methods(struct owl_snapshot *s, const struct owl_part *p)
+{
+    for (size_t i = 0; i < p->n_methods; i++) {
+        if (!owl_map_get(&s->methods, p->methods[i]) &&
+            owl_map_put(&s->methods, p->methods[i], p->provider, NULL))
             return false;
     }
     return true;
 }
 
+static bool add_extensions(struct owl_snapshot *s, const struct owl_part *p, struct owl_map *seen)
+{
+    for (size_t i = 0; i < p->n_extensions; i++) {
+        const struct owl_declared *e = &p->extensions[i];
+        if (owl_map_get(seen, e->id))
+            continue;
+        if (owl_map_put(seen, e->id, s, NULL))
+            return false;
+        s->extensions[s->n_extensions++] = e;
+    }
+    return true;
+}
+
+/* Of two parts that declare the same, the earlier one counts. False without memory. */
+static bool merge_declared(struct owl_snapshot *s)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < s->n_parts; i++)
+        room += s->parts[i]->n_extensions;
+    if (room > 0 && !(s->extensions = owl_malloc(room * sizeof s->extensions[0])))
+        return false;
+    struct owl_map seen;
+    owl_map_init(&seen);
+    bool good = true;
+    for (size_t i = 0; good && i < s->n_parts; i++)
+        good = add_methods(s, s->parts[i]) && add_extensions(s, s->parts[i], &seen);
+    owl_map_done(&seen);
+    return good;
+}
+
 /* ---- snapshots ------------------------------------------------------------------------------- */
 
-struct owl_snapshot *owl_snapshot__new(struct owl_part *const *parts, size_t n_parts, unsigned caps,
-                                       size_t page_items)
+struct owl_snapshot *owl_snapshot__new(const struct owl_ranked *parts, size_t n_parts,
+                                       unsigned caps, size_t page_items)
 {
     struct owl_snapshot *s = owl_calloc(1, sizeof *s);
     if (!s)
@@ -154,8 +158,8 @@ struct owl_snapshot *owl_snapshot__new(struct owl_part *const *parts, size_t n_p
 
     s->parts = owl_malloc(n_parts * sizeof s->parts[0]);
     for (size_t i = 0; s->parts && i < n_parts; i++)
-        s->parts[s->n_parts++] = owl_part__aref(parts[i]);
-    if (!s->parts || !make_index(s, page_items)) {
+        s->parts[s->n_parts++] = owl_part__aref(parts[i].part);
+    if (!s->parts || !make_indexes(s, parts, page_items) || !merge_declared(s)) {
         owl_snapshot_aunref(s);
         return NULL;
     }
@@ -179,6 +183,7 @@ static void index_done(struct owl_index *x)
     owl_free(x->pages);
     owl_map_done(&x->map);
     owl_free(x->items);
+    owl_free(x->runs);
 }
 
 void owl_snapshot_aunref(struct owl_snapshot *s)
@@ -187,6 +192,9 @@ void owl_snapshot_aunref(struct owl_snapshot *s)
         return;
     for (int k = 0; k < OWL_KIND__MAX; k++)
         index_done(&s->kinds[k]);
+    owl_templates__done(&s->templates);
+    owl_map_done(&s->methods);
+    owl_free(s->extensions);
     for (size_t i = 0; i < s->n_parts; i++)
         owl_part__aunref(s->parts[i]);
     owl_free(s->parts);
@@ -204,18 +212,32 @@ size_t owl_snapshot_count(const struct owl_snapshot *s, enum owl_kind kind)
     return s->kinds[kind].n;
 }
 
-struct owl_item *owl_snapshot_find(const struct owl_snapshot *s, enum owl_kind kind, owl_str key)
+struct owl_item *owl_snapshot_find(const struct owl_snapshot *s, enum owl_kind kind, owl_str name)
 {
-    return owl_map_get(&s->kinds[kind].map, key);
+    return owl_map_get(&s->kinds[kind].map, name);
+}
+
+owl_str owl_snapshot_name(const struct owl_snapshot *s, const struct owl_item *item)
+{
+    if (owl_snapshot_find(s, item->kind, item->key) == item)
+        return item->key;
+    bool found = item->fallback.p && owl_snapshot_find(s, item->kind, item->fallback) == item;
+    return found ? item->fallback : (owl_str){0};
 }
 
 struct owl_item *owl_snapshot_match(const struct owl_snapshot *s, owl_str uri,
                                     owl_str values[OWL_URI_VARS])
 {
-    const struct owl_index *x = &s->kinds[OWL_KIND_TEMPLATE];
-    for (size_t i = 0; i < x->n; i++) {
-        if (owl_uri_template_match(x->items[i].item->uri_template, uri, values))
-            return x->items[i].item;
-    }
-    return NULL;
+    size_t tried;
+    return owl_templates__match(&s->templates, uri, values, &tried);
+}
+
+struct owl_provider *owl_snapshot_method(const struct owl_snapshot *s, owl_str name)
+{
+    return owl_map_get(&s->methods, name);
+}
+
+const struct owl_declared *owl_snapshot_extension(const struct owl_snapshot *s, size_t i)
+{
+    return i < s->n_extensions ? s->extensions[i] : NULL;
 }

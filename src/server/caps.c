@@ -2,6 +2,18 @@
 #include "codec/json.h"
 #include "server/server.h"
 
+/* Whether the server itself has declared it; what a provider says of it then does not count. */
+static bool is_own(const struct owl_server *s, unsigned caps, owl_str id)
+{
+    if ((caps & OWL_CAP_TASKS) && owl_str_is(id, OWL_TASKS_EXTENSION))
+        return true;
+    for (const struct owl_extension *e = s->extensions; e; e = e->next) {
+        if (owl_str_is(id, e->id))
+            return true;
+    }
+    return false;
+}
+
 void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, enum owl_rev rev,
                      struct owl_buf *b)
 {
@@ -28,6 +40,16 @@ void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, enum owl_r
         owl_json_quote(b, owl_str_of(e->id));
         owl_buf_putc(b, ':');
         owl_buf_putz(b, e->settings);
+        before = ",", after = "}}";
+    }
+    const struct owl_declared *d;
+    for (size_t i = 0; (d = owl_snapshot_extension(snap, i)); i++) {
+        if (is_own(s, caps, d->id))
+            continue;
+        owl_buf_putz(b, before);
+        owl_json_quote(b, d->id);
+        owl_buf_putc(b, ':');
+        owl_buf_puts(b, d->settings);
         before = ",", after = "}}";
     }
     owl_buf_putz(b, after);

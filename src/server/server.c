@@ -296,13 +296,6 @@ int owl_server_publish(struct owl_server *s, unsigned changes)
     return running && !snap ? -OWL_ENOMEM : 0;
 }
 
-static unsigned change_of(enum owl_kind kind)
-{
-    return kind == OWL_KIND_TOOL     ? OWL_CHANGED_TOOLS
-           : kind == OWL_KIND_PROMPT ? OWL_CHANGED_PROMPTS
-                                     : OWL_CHANGED_RESOURCES;
-}
-
 /* The registry has changed, whatever happens now: without memory clients see it a little later. */
 static void publish_or_later(struct owl_server *s, unsigned changes)
 {
@@ -322,7 +315,7 @@ static int put_item(struct owl_server *s, struct owl_item *item, owl_error *rete
         owl_item_aunref(item);
         return owl_fail(reterr, -rc, NULL);
     }
-    publish_or_later(s, change_of(kind));
+    publish_or_later(s, owl_kind_change(kind));
     return 0;
 }
 
@@ -351,7 +344,7 @@ static int remove_item(struct owl_server *s, enum owl_kind kind, const char *key
 {
     int rc = owl_registry_remove(s->registry, kind, owl_str_of(key));
     if (rc == 0)
-        publish_or_later(s, change_of(kind));
+        publish_or_later(s, owl_kind_change(kind));
     return rc;
 }
 

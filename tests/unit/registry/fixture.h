@@ -60,6 +60,36 @@ static inline void put_tool(struct owl_registry *r, const char *name, const char
     assert_int_equal(owl_registry_put(r, make_tool(name, description)), 0);
 }
 
+/* A provider that counts how often it was freed. */
+struct test_provider {
+    struct owl_provider provider;
+    unsigned freed;
+};
+
+static inline void test_provider_free(struct owl_provider *p)
+{
+    OWL_CONTAINER(p, struct test_provider, provider)->freed++;
+}
+
+static inline void test_provider_init(struct test_provider *t, const char *name)
+{
+    *t = (struct test_provider){.provider = {.name = name, .free = test_provider_free}};
+    atomic_init(&t->provider._refs, 1);
+}
+
+/* The entry of a tool of another server. */
+struct raw_text {
+    char z[256];
+};
+static inline struct raw_text raw_tool(const char *name, const char *description)
+{
+    struct raw_text t;
+    snprintf(t.z, sizeof t.z,
+             "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":{\"type\":\"object\"}}", name,
+             description);
+    return t;
+}
+
 static inline void assert_str(owl_str s, const char *expected)
 {
     if (!s.p || !owl_str_is(s, expected))

@@ -148,13 +148,13 @@ TEST(pages_follow_each_other_to_the_end, "")
     struct owl_buf scratch;
     owl_buf_init(&scratch, SIZE_MAX);
     owl_str first = page(s, OWL_KIND_TOOL, (owl_str){0}, &scratch);
-    /* "dDI" is base64url of "t2". */
+    /* "dDAuMC4y" is base64url of "t0.0.2". */
     assert_str(first, "\"tools\":[{\"name\":\"t0\"" SCHEMA ",{\"name\":\"t1\"" SCHEMA
-                      "],\"nextCursor\":\"dDI\"");
+                      "],\"nextCursor\":\"dDAuMC4y\"");
     assert_str(page(s, OWL_KIND_TOOL, page_cursor(first), &scratch),
                "\"tools\":[{\"name\":\"t2\"" SCHEMA ",{\"name\":\"t3\"" SCHEMA "]");
-    assert_str(page(s, OWL_KIND_TOOL, OWL_STR("dDQ"), &scratch), "\"tools\":[]");
-    assert_str(page(s, OWL_KIND_TOOL, OWL_STR("dDM"), &scratch),
+    assert_str(page(s, OWL_KIND_TOOL, OWL_STR("dDAuMC40"), &scratch), "\"tools\":[]");
+    assert_str(page(s, OWL_KIND_TOOL, OWL_STR("dDAuMC4z"), &scratch),
                "\"tools\":[{\"name\":\"t3\"" SCHEMA "]");
     owl_buf_done(&scratch);
     owl_snapshot_aunref(s);
@@ -205,23 +205,33 @@ TEST(cursors_that_were_not_given_out_are_refused, "")
     struct owl_snapshot *s = owl_registry_snapshot(r);
     static const char *const plain[] = {"",
                                         "t",
-                                        "t0",
-                                        "t02",
-                                        "t-1",
-                                        "t+1",
-                                        "t 1",
-                                        "t1 ",
-                                        "r1",
-                                        "p1",
-                                        "m1",
-                                        "x1",
-                                        "1",
-                                        "tt1",
-                                        "t1x",
-                                        "T1",
-                                        "t1.",
-                                        "t18446744073709551616",
-                                        "t99999999999999999999"};
+                                        "t0.0.0",
+                                        "t0.0.02",
+                                        "t00.0.2",
+                                        "t0.00.2",
+                                        "t0.0.-1",
+                                        "t0.0.+1",
+                                        "t0.0. 1",
+                                        "t0.0.1 ",
+                                        "r0.0.1",
+                                        "p0.0.1",
+                                        "m0.0.1",
+                                        "x0.0.1",
+                                        "0.0.1",
+                                        "tt0.0.1",
+                                        "t0.0.1x",
+                                        "T0.0.1",
+                                        "t0.0.1.",
+                                        "t0.0.1.1",
+                                        "t0.1",
+                                        "t1",
+                                        "t0..1",
+                                        "t.0.1",
+                                        "t0.0.",
+                                        "t4294967296.0.1",
+                                        "t0.18446744073709551616.1",
+                                        "t0.0.18446744073709551616",
+                                        "t0.0.99999999999999999999"};
     for (size_t i = 0; i < OWL_COUNT(plain); i++) {
         struct owl_buf b;
         owl_buf_init(&b, 100);
@@ -232,8 +242,9 @@ TEST(cursors_that_were_not_given_out_are_refused, "")
         assert_non_null(strstr(e.message, "cursor"));
         owl_buf_done(&b);
     }
-    static const char *const raw[] = {"",      "dDI=", "dD",       "dDJ", "d DI",
-                                      "dDI\n", "!!!!", "\xff\xfe", "dDIA"};
+    static const char *const raw[] = {"",        "dDAuMC4y=", "dDAuMC4",
+                                      "dDAuMC5", "d DAuMC4y", "dDAuMC4y\n",
+                                      "!!!!",    "\xff\xfe",  "dDAuMC4yA"};
     for (size_t i = 0; i < OWL_COUNT(raw); i++) {
         if (try_cursor(s, OWL_KIND_TOOL, owl_str_of(raw[i]), NULL) != -OWL_EPARAMS)
             fail_msg("raw \"%s\" was taken", raw[i]);
@@ -242,11 +253,11 @@ TEST(cursors_that_were_not_given_out_are_refused, "")
     memset(endless, 'A', sizeof endless);
     for (size_t n = 1; n < sizeof endless; n += n < 100 ? 1 : 700)
         assert_int_equal(try_cursor(s, OWL_KIND_TOOL, (owl_str){endless, n}, NULL), -OWL_EPARAMS);
-    assert_int_equal(try_cursor(s, OWL_KIND_TOOL, OWL_STR("dDI"), NULL), 0);
-    assert_int_equal(try_cursor(s, OWL_KIND_PROMPT, OWL_STR("dDI"), NULL), -OWL_EPARAMS);
-    /* "t18446744073709551615", the greatest there can be: behind all items. */
-    assert_int_equal(try_cursor(s, OWL_KIND_TOOL, OWL_STR("dDE4NDQ2NzQ0MDczNzA5NTUxNjE1"), NULL),
-                     0);
+    assert_int_equal(try_cursor(s, OWL_KIND_TOOL, OWL_STR("dDAuMC4y"), NULL), 0);
+    assert_int_equal(try_cursor(s, OWL_KIND_PROMPT, OWL_STR("dDAuMC4y"), NULL), -OWL_EPARAMS);
+    /* "t0.0.18446744073709551615", the greatest there can be: behind all items. */
+    assert_int_equal(
+        try_cursor(s, OWL_KIND_TOOL, OWL_STR("dDAuMC4xODQ0Njc0NDA3MzcwOTU1MTYxNQ"), NULL), 0);
     owl_snapshot_aunref(s);
     owl_registry_free(r);
 }
@@ -272,7 +283,7 @@ TEST(any_place_is_continued_behind_it_whatever_was_removed, "")
             struct owl_buf cursor, scratch;
             owl_buf_init(&cursor, 100);
             owl_buf_init(&scratch, SIZE_MAX);
-            sprintf(text, "t%u", place);
+            sprintf(text, "t0.0.%u", place);
             owl_base64url_encode(&cursor, text, strlen(text));
             owl_str members = page(s, OWL_KIND_TOOL, owl_buf_str(&cursor), &scratch);
             sprintf(text, "\"tools\":[{\"name\":\"t%u\"", next);
@@ -314,7 +325,7 @@ TEST(invented_cursors_cannot_fill_the_cache, "")
     owl_buf_init(&scratch, SIZE_MAX);
     for (unsigned seq = 1; seq < 1000; seq++) {
         char text[16];
-        sprintf(text, "t%u", seq);
+        sprintf(text, "t0.0.%u", seq);
         struct owl_buf b;
         owl_buf_init(&b, 100);
         owl_base64url_encode(&b, text, strlen(text));
@@ -376,10 +387,11 @@ TEST(scratch_that_is_too_small_is_an_error_and_left_as_it_was, "")
     owl_buf_putz(&scratch, "kept");
     owl_str members = {0};
     owl_error e;
-    assert_int_equal(
-        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, OWL_STR("dDI")},
-                          &scratch, &members, &e),
-        -OWL_ELIMIT);
+    assert_int_equal(owl_snapshot_page(
+                         s,
+                         &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, OWL_STR("dDAuMC4y")},
+                         &scratch, &members, &e),
+                     -OWL_ELIMIT);
     assert_null(members.p);
     assert_str(owl_buf_str(&scratch), "kept");
     owl_buf_done(&scratch);
@@ -390,7 +402,7 @@ TEST(scratch_that_is_too_small_is_an_error_and_left_as_it_was, "")
 TEST(without_memory_a_page_is_an_error_and_comes_later, "")
 {
     struct owl_registry *r = registry_of(3, 5);
-    const owl_str cursors[] = {{NULL, 0}, OWL_STR("dDI")}; /* kept, and not kept */
+    const owl_str cursors[] = {{NULL, 0}, OWL_STR("dDAuMC4y")}; /* kept, and not kept */
     for (size_t i = 0; i < OWL_COUNT(cursors); i++) {
         struct owl_snapshot *s = owl_registry_snapshot(r);
         unsigned long n = 0;
@@ -537,7 +549,7 @@ TEST(kept_page_is_found_in_no_time, "")
     struct owl_registry *r = registry_of(100, 5000);
     struct owl_snapshot *s = owl_registry_snapshot(r);
     double first = ns_a_lookup(s, (owl_str){0});
-    double later = ns_a_lookup(s, OWL_STR("dDMwMDA")); /* behind "t3000" */
+    double later = ns_a_lookup(s, OWL_STR("dDAuMC4zMDAw")); /* behind "t3000" */
     printf("first page %.1f ns, a later one %.1f ns\n", first, later);
     /* Orders of magnitude above the measured figures, for sanitizers and busy machines. */
     assert_true(first < 5000 && later < 10000);
