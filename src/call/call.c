@@ -142,18 +142,30 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     return c;
 }
 
-/* On the reactor, while the snapshot is pinned; a call that waits holds its item already. */
-static void hold_item(struct owl_call *c)
+/* On the reactor, while the snapshot is pinned; a call that waits holds what it is about already. */
+static void hold(struct owl_call *c)
 {
-    if (c->item && !c->item_held)
-        owl_item_aref(c->item);
-    c->item_held = c->item != NULL;
+    if (c->held)
+        return;
+    c->held = true;
+    if (c->item)
+        owl_item_aref(c->item); /* and by that its provider */
+    else if (c->provider)
+        owl_provider_aref(c->provider);
+}
+
+static void let_go(struct owl_call *c)
+{
+    if (c->held && c->item)
+        owl_item_aunref(c->item);
+    else if (c->held)
+        owl_provider_aunref(c->provider);
 }
 
 owl_call *owl_call_ref(owl_call *c)
 {
-    if (c->item && !c->item_held)
-        hold_item(c);
+    if (!c->held)
+        hold(c);
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
     /* A kept call may outlive the server, and still posts to it: keep the mailboxes. */
     if (!atomic_exchange(&c->keeps_rt, true))
@@ -171,8 +183,7 @@ void owl_call_unref(owl_call *c)
     while (last_ref(c)) {
         struct owl_call *front = c->front; /* counted by this one */
         struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
-        if (c->item_held)
-            owl_item_aunref(c->item);
+        let_go(c);
         owl_session_aunref(c->session);
         owl_call__release_given(c);
         owl_free(c->word);
@@ -290,7 +301,7 @@ enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc)
 void owl_call_wait(struct owl_call *c, uint64_t ms)
 {
     if (c->pin) { /* quick calls pin the registry; one that waits holds its item only */
-        hold_item(c);
+        hold(c);
         owl_pin_release(c->pin);
         c->pin = NULL;
     }
@@ -309,7 +320,7 @@ uint64_t owl_call__allowed_ms(const struct owl_call *c)
 enum owl_verdict owl_call__enter(struct owl_call *c)
 {
     size_t most = c->env->limits->session_calls;
-    if (!c->handler || !c->session || c->counted)
+    if ((!c->handler && !c->provider) || !c->session || c->counted)
         return OWL_NEXT;
     c->counted = owl_session_enter(c->session, OWL_SESSION_CALLS, most);
     if (c->counted)
@@ -436,11 +447,17 @@ void owl_call_set_failure_data(struct owl_call *c, owl_str json)
     c->failure.data = json;
 }
 
+void owl_call__set_provider(struct owl_call *c, struct owl_provider *p)
+{
+    c->provider = p;
+    c->ops = p->ops;
+}
+
 void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name)
 {
     c->item = item;
     if (item->provider)
-        c->ops = item->provider->ops;
+        owl_call__set_provider(c, item->provider);
     c->name = name;
     c->handler = item->handler;
     c->handler_data = item->data;

@@ -32,7 +32,6 @@
 #include "registry/registry.h"
 
 struct owl_given;
-struct owl_provider_ops;
 struct owl_task;
 struct owl_task_said;
 struct owl_task_store;
@@ -146,13 +145,14 @@ struct owl_call {
     const struct owl_mcp_codec *codec;
     enum owl_rev rev;
     owl_str client_caps;
-    struct owl_session *session; /* counted; NULL for modern */
-    owl_str principal;           /* who calls, ends in NUL; empty: nobody knows */
-    owl_str name;                /* tool, prompt, URI; otherwise the method */
-    owl_str arguments;           /* raw object, or absent */
-    struct owl_item *item;       /* NULL for methods that answer themselves */
-    bool item_held;              /* … counted: its snapshot is not pinned, or soon not any more */
-    const struct owl_provider_ops *ops; /* who answers: call/provider.h */
+    struct owl_session *session;        /* counted; NULL for modern */
+    owl_str principal;                  /* who calls, ends in NUL; empty: nobody knows */
+    owl_str name;                       /* tool, prompt, URI; otherwise the method */
+    owl_str arguments;                  /* raw object, or absent */
+    struct owl_item *item;              /* NULL for methods that answer themselves */
+    bool held;                          /* item and provider are counted: the call may wait */
+    struct owl_provider *provider;      /* who answers: call/provider.h; NULL: a handler */
+    const struct owl_provider_ops *ops; /* … its own, or those of handlers */
     void *provider_data;                /* the provider's own */
     owl_handler_fn handler;
     void *handler_data;
@@ -271,7 +271,7 @@ enum owl_verdict owl_call_set_failure(struct owl_call *c, int error, const char 
     OWL_PRINTF(3, 4);
 /* error.data of the failure: JSON text that lives as long as the call's arena. */
 void owl_call_set_failure_data(struct owl_call *c, owl_str json);
-/* What the call is about (counted by the call). */
+/* What the call is about. On the reactor, while the registry is pinned. */
 void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name);
 /* The registry as this call sees it. */
 struct owl_snapshot *owl_call_registry(struct owl_call *c);
@@ -289,6 +289,8 @@ int owl_call_tell(struct owl_call *c, owl_str message, double progress);
 /* 32 hex digits: of the client's traceparent, otherwise random. */
 const char *owl_call_trace_id(struct owl_call *c);
 
+/* Who answers instead of a handler. On the reactor, while the registry is pinned. */
+void owl_call__set_provider(struct owl_call *c, struct owl_provider *p);
 /* What was given to it is not needed any more. */
 void owl_call__release_given(struct owl_call *c);
 /* The call is about to run a handler: it counts for its session until it leaves. */

@@ -14,8 +14,18 @@
 
 enum { SETTLE_MS = 10000 }; /* for which the policy, or the store of tasks, keeps an answer back */
 
+/* A method that only a provider knows, which gets it as it came. */
+static const struct owl_method relayed = {.name = "a method of a provider", .eras = OWL_IN_BOTH};
+
 static enum owl_verdict run_route(struct owl_call *c)
 {
+    if (!c->method && owl_call_registry(c)) {
+        struct owl_provider *p = owl_snapshot_method(owl_call_registry(c), c->msg.method);
+        if (p) {
+            owl_call__set_provider(c, p);
+            c->method = &relayed;
+        }
+    }
     const struct owl_method *m = c->method;
     if (!m || !(m->eras & (1u << c->codec->era)) || c->rev < m->since)
         return owl_call_set_failure(c, OWL_ENOMETHOD, "method not found: %.*s",

@@ -59,7 +59,7 @@ static inline struct owl_call *relay_take(struct relay *r, unsigned id, bool for
 
 static inline enum owl_verdict relay_invoke(struct owl_call *c)
 {
-    struct relay *r = OWL_CONTAINER(c->item->provider, struct relay, base);
+    struct relay *r = OWL_CONTAINER(c->provider, struct relay, base);
     owl_str args = c->arguments.p ? c->arguments : OWL_STR("{}"), state = owl_call_state(c);
     owl_str answers = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
     atomic_fetch_add(&r->invoked, 1);
@@ -69,20 +69,20 @@ static inline enum owl_verdict relay_invoke(struct owl_call *c)
     pthread_mutex_unlock(&r->lock);
     c->provider_data = (void *)(uintptr_t)id;
     owl_call_await(c);
-    relay_send(r,
-               text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"tools/call\",\"params\":{"
-                       "\"name\":\"%.*s\",\"arguments\":%.*s%s%.*s%s%s%.*s}}",
-                       id, (int)c->name.n, c->name.p, (int)args.n, args.p,
-                       state.p ? ",\"requestState\":\"" : "", (int)state.n, state.p ? state.p : "",
-                       state.p ? "\"" : "", answers.p ? ",\"inputResponses\":" : "", (int)answers.n,
-                       answers.p ? answers.p : ""));
+    relay_send(r, text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%.*s\",\"params\":{"
+                          "\"name\":\"%.*s\",\"arguments\":%.*s%s%.*s%s%s%.*s}}",
+                          id, (int)c->msg.method.n, c->msg.method.p, (int)c->name.n, c->name.p,
+                          (int)args.n, args.p, state.p ? ",\"requestState\":\"" : "", (int)state.n,
+                          state.p ? state.p : "", state.p ? "\"" : "",
+                          answers.p ? ",\"inputResponses\":" : "", (int)answers.n,
+                          answers.p ? answers.p : ""));
     return OWL_NEXT;
 }
 
 static inline void relay_cancel(struct owl_call *c, int error)
 {
     (void)error;
-    struct relay *r = OWL_CONTAINER(c->item->provider, struct relay, base);
+    struct relay *r = OWL_CONTAINER(c->provider, struct relay, base);
     unsigned id = (unsigned)(uintptr_t)c->provider_data;
     atomic_fetch_add(&r->cancelled, 1);
     owl_call_unref(relay_take(r, id, true));
@@ -93,7 +93,7 @@ static inline void relay_cancel(struct owl_call *c, int error)
 
 static inline void relay_answer(struct owl_call *c, const struct owl_client_answer *a)
 {
-    struct relay *r = OWL_CONTAINER(c->item->provider, struct relay, base);
+    struct relay *r = OWL_CONTAINER(c->provider, struct relay, base);
     owl_str payload = a->result.p ? a->result : a->error;
     relay_send(r, text_of("{\"jsonrpc\":\"2.0\",\"id\":\"%.*s\",\"%s\":%.*s}", (int)a->key.n,
                           a->key.p, a->result.p ? "result" : "error", (int)payload.n, payload.p));
@@ -227,21 +227,21 @@ static inline void relay_end(struct relay *r)
     pthread_cond_destroy(&r->more);
 }
 
-static inline int relay_unused(owl_call *c, void *data)
+/* What the peer offers: tools of these names, as it lists them, and a method. Before the start. */
+static inline void relay_offer(struct relay *r, owl_server *s, const char *const *tools, size_t n,
+                               const char *method)
 {
-    (void)data;
-    return owl_call_fail(c, "a relay has no handlers");
-}
-
-/* A tool of that name that the peer answers. */
-static inline void relay_tool(struct relay *r, owl_server *s, const char *name)
-{
-    owl_tool def = {
-        .size = sizeof def, .name = name, .input_schema = ANY_ARGUMENTS, .handler = relay_unused};
-    struct owl_item *item;
-    assert_int_equal(owl_item_tool(&def, &item, NULL), 0);
-    item->provider = owl_provider_aref(&r->base);
-    assert_int_equal(owl_registry_put(s->registry, item), 0);
+    struct owl_update *u = owl_update_new(s->registry, &r->base);
+    struct owl_item_options o = {.provider = &r->base};
+    for (size_t i = 0; i < n; i++) {
+        char *entry = text_of(
+            "{\"name\":\"%s\",\"vendor\":[1.0],\"inputSchema\":" ANY_ARGUMENTS "}", tools[i]);
+        assert_int_equal(owl_update_add_raw(u, OWL_KIND_TOOL, owl_str_of(entry), &o, NULL), 0);
+        free(entry);
+    }
+    assert_int_equal(owl_update_add_method(u, owl_str_of(method), NULL), 0);
+    assert_int_equal(owl_update_commit(u, 1, NULL), 0);
+    owl_update_free(u);
 }
 
 #endif

@@ -37,7 +37,9 @@ static void wait_for(atomic_int *flag)
 
 static void peer_call(unsigned id, const char *tool, const msg *m)
 {
-    if (strcmp(tool, "echo") == 0)
+    if (strcmp(str_at(m, "method"), "tools/call") != 0)
+        peer_say(&relay, id, text_of(RESULT("{\"said\":\"%s\"}"), id, str_at(m, "method")));
+    else if (strcmp(tool, "echo") == 0)
         peer_say(&relay, id,
                  text_of(RESULT("{\"unknown\" : [ 1.50 ],\"content\":[],\"structuredContent\":%s,"
                                 "\"_meta\":{\"a/b\":1.0,\"owlclaw/cost\":9}}"),
@@ -113,8 +115,7 @@ static void begin(unsigned reactors)
     limits.question_ms = 2000;
     s = server_with((owl_server_options){.reactors = reactors, .limits = &limits});
     relay_start(&relay, peer);
-    for (size_t i = 0; i < OWL_COUNT(tools); i++)
-        relay_tool(&relay, s, tools[i]);
+    relay_offer(&relay, s, tools, OWL_COUNT(tools), "vendor/method");
     server_start(s);
 }
 
@@ -170,6 +171,38 @@ TEST(arguments_and_results_pass_as_they_are_written, "")
     assert_null(at(m, "result/resultType"));
     expect_str(m, "result/content/0/text", "{\"n\":1}");
     http_close(&old);
+    end();
+}
+
+TEST(a_method_that_only_the_peer_knows_reaches_it, "")
+{
+    begin(2);
+    expect_str(modern(s, "vendor/method", "", "\"x\":1"), "result/said", "vendor/method");
+    expect_int(modern(s, "vendor/other", "", "\"x\":1"), "error/code", -32601);
+    struct http h = legacy_open(s, "{}");
+    char *text = legacy_text("5", "vendor/method", "");
+    legacy_send(&h, text);
+    free(text);
+    http_head(&h);
+    msg *m = http_next(&h);
+    assert_null(at(m, "result/resultType"));
+    expect_str(m, "result/said", "vendor/method");
+    http_close(&h);
+    end();
+}
+
+TEST(what_the_peer_lists_is_listed_as_it_is, "")
+{
+    begin(1);
+    struct http h = http_open(s);
+    char *text = modern_text("1", "tools/list", "", "{}", "");
+    modern_send(&h, "", text);
+    free(text);
+    http_head(&h);
+    while (http_piece(&h))
+        ;
+    assert_non_null(strstr(h.body.p, "{\"name\":\"echo\",\"vendor\":[1.0],"));
+    http_close(&h);
     end();
 }
 
