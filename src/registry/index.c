@@ -102,21 +102,17 @@ static bool name_rest(struct owl_index *x)
 /* Takes what is not listed out of the list. */
 static void drop_unlisted(struct owl_index *x)
 {
-    size_t to = 0, n_runs = 0;
+    size_t to = 0;
     for (size_t r = 0; r < x->n_runs; r++) {
         size_t end = r + 1 < x->n_runs ? x->runs[r + 1].from : x->n;
-        struct owl_run run = x->runs[r];
-        size_t from = to;
-        for (size_t i = run.from; i < end; i++) {
+        size_t i = x->runs[r].from;
+        x->runs[r].from = to;
+        for (; i < end; i++) {
             if (x->items[i].shown != OWL_UNLISTED)
                 x->items[to++] = x->items[i];
         }
-        run.from = from;
-        if (to > from)
-            x->runs[n_runs++] = run;
     }
     x->n = to;
-    x->n_runs = n_runs;
 }
 
 bool owl_index__merge(struct owl_index *x, enum owl_kind kind, const struct owl_ranked *parts,

@@ -69,7 +69,7 @@ struct owl_run {
 struct owl_index {
     struct owl_entry *items; /* those that are listed */
     size_t n;
-    struct owl_run *runs; /* of parts that have any, in their order */
+    struct owl_run *runs; /* of parts that have any of the kind, in their order; may be empty */
     size_t n_runs;
     struct owl_map map; /* every name to its item */
     size_t page_items;
