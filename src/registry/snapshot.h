@@ -20,6 +20,7 @@ enum owl_shown {
 struct owl_entry {
     uint64_t seq;          /* place in its part; beside the item so that a search touches no item */
     struct owl_item *item; /* in a part: a reference; in an index: borrowed from its part */
+    enum owl_kind kind;    /* of the item; likewise beside it */
     enum owl_shown shown;  /* of an index only */
 };
 
@@ -51,6 +52,8 @@ struct owl_ranked {
     struct owl_part *part;
     unsigned rank;
     uint64_t number;
+    const struct owl_provider
+        *provider; /* the part's; beside it so that a search touches no part */
 };
 static inline bool owl_rank_less(unsigned rank, uint64_t number, unsigned than_rank,
                                  uint64_t than_number)

@@ -337,6 +337,23 @@ TEST(parts_count_for_the_limit_of_items, "")
     owl_free(bare);
 }
 
+TEST(more_than_10000_parts_are_refused, "")
+{
+    enum { MAX = 10000 };
+    struct test_provider *p = owl_calloc(MAX + 1, sizeof *p);
+    assert_non_null(p);
+    struct owl_registry *r = owl_registry_new(0);
+    for (int i = 0; i <= MAX; i++) {
+        test_provider_init(&p[i], "p");
+        assert_int_equal(owl_registry_replace_part(r, &p[i].provider, 1, NULL, 0, NULL),
+                         i < MAX ? 0 : -OWL_ELIMIT);
+    }
+    assert_int_equal(owl_registry_remove_part(r, &p[5].provider, NULL), 0);
+    assert_int_equal(owl_registry_replace_part(r, &p[MAX].provider, 1, NULL, 0, NULL), 0);
+    owl_registry_free(r);
+    owl_free(p);
+}
+
 /* A first part, another one of the same provider, and a snapshot; stops where memory ends. */
 static int scenario(struct owl_registry *r, struct test_provider *p)
 {
