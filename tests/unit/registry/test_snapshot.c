@@ -92,7 +92,7 @@ TEST(no_parts_make_an_empty_snapshot, "")
 TEST(without_memory_there_is_no_snapshot_and_no_leak, "")
 {
     struct owl_ranked parts[] = {{part_of(make_tool("b", NULL), make_tool("d", NULL)), 0, 0, NULL},
-                                 {part_of(make_resource("a://{x}"), make_prompt("c")), 0, 1}};
+                                 {part_of(make_resource("a://{x}"), make_prompt("c")), 0, 1, NULL}};
     struct owl_snapshot *s = NULL;
     unsigned long n;
     for (n = 1; !s; n++) {
