@@ -14,8 +14,6 @@
 #include "codec/scan.h"
 #include "registry/mirror.h"
 
-enum { ENTRY_BYTES = 4 << 20 /* longest list entry */ };
-
 static const char *const kind_names[OWL_KIND__MAX] = {
     [OWL_KIND_TOOL] = "tool",
     [OWL_KIND_RESOURCE] = "resource",
@@ -54,7 +52,7 @@ void owl_draft__no_memory(struct owl_draft *d)
 void owl_draft__begin(struct owl_draft *d, enum owl_kind kind, owl_error *reterr)
 {
     *d = (struct owl_draft){.item.kind = kind, .reterr = reterr};
-    owl_buf_init(&d->entry, ENTRY_BYTES);
+    owl_buf_init(&d->entry, OWL_DRAFT__ENTRY_BYTES);
     owl_buf_putc(&d->entry, '{');
     d->item.arena = owl_arena_new(0);
     if (!d->item.arena)
@@ -77,7 +75,7 @@ int owl_draft__end(struct owl_draft *d, struct owl_item **ret)
 {
     owl_buf_putc(&d->entry, '}');
     if (d->entry.rc == -OWL_ELIMIT)
-        owl_draft__reject(d, "definition", "is longer than %d bytes", ENTRY_BYTES);
+        owl_draft__reject(d, "definition", "is longer than %d bytes", OWL_DRAFT__ENTRY_BYTES);
     else if (d->entry.rc)
         owl_draft__no_memory(d);
     d->item.json = owl_draft__keep(d, owl_buf_str(&d->entry));
@@ -222,7 +220,7 @@ owl_str owl_draft__check_key(struct owl_draft *d, const char *member, owl_str ke
 /* What was put since @p from is for clients of these revisions only. */
 static void end_part(struct owl_draft *d, size_t from, unsigned revs)
 {
-    /* The entry is no longer than ENTRY_BYTES. */
+    /* The entry is no longer than OWL_DRAFT__ENTRY_BYTES. */
     d->item.parts[d->n_parts++] = (struct owl_item_part){(uint32_t)from, (uint32_t)d->entry.n,
                                                          revs};
 }

@@ -10,7 +10,10 @@
 #include "base/buf.h"
 #include "registry/item.h"
 
-enum { OWL_DRAFT__NAME_BYTES = 128 }; /* longest name of a tool or prompt */
+enum {
+    OWL_DRAFT__NAME_BYTES = 128,     /* longest name of a tool or prompt */
+    OWL_DRAFT__ENTRY_BYTES = 4 << 20 /* longest list entry */
+};
 
 struct owl_draft {
     struct owl_item item;

@@ -12,7 +12,7 @@ static size_t count(enum owl_kind kind, const struct owl_ranked *parts, size_t n
     for (size_t i = 0; i < n_parts; i++) {
         const struct owl_part *p = parts[i].part;
         for (size_t j = 0; j < p->n; j++)
-            n += p->items[j].item->kind == kind;
+            n += p->items[j].kind == kind;
     }
     return n;
 }
@@ -25,7 +25,7 @@ static void gather(struct owl_index *x, enum owl_kind kind, const struct owl_ran
         const struct owl_part *p = parts[i].part;
         size_t from = x->n;
         for (size_t j = 0; j < p->n; j++) {
-            if (p->items[j].item->kind == kind)
+            if (p->items[j].kind == kind)
                 x->items[x->n++] = p->items[j];
         }
         if (x->n > from)
@@ -50,14 +50,17 @@ static bool offer(struct owl_index *x, owl_str name, struct owl_item *it)
     return !name.p || take(x, name, it, &taken);
 }
 
-static bool name_keys(struct owl_index *x)
+/* *ret_more: some item has other names, or none yet. */
+static bool name_keys(struct owl_index *x, bool *ret_more)
 {
+    *ret_more = false;
     for (size_t i = 0; i < x->n; i++) {
         struct owl_entry *e = &x->items[i];
         bool taken;
         if (!take(x, e->item->key, e->item, &taken))
             return false;
         e->shown = taken ? OWL_RENAMED : OWL_SHOWN;
+        *ret_more |= taken || e->item->fallback.p || e->item->registry_name.p || e->item->n_aliases;
     }
     return true;
 }
@@ -102,21 +105,17 @@ static bool name_rest(struct owl_index *x)
 /* Takes what is not listed out of the list. */
 static void drop_unlisted(struct owl_index *x)
 {
-    size_t to = 0, n_runs = 0;
+    size_t to = 0;
     for (size_t r = 0; r < x->n_runs; r++) {
         size_t end = r + 1 < x->n_runs ? x->runs[r + 1].from : x->n;
-        struct owl_run run = x->runs[r];
-        size_t from = to;
-        for (size_t i = run.from; i < end; i++) {
+        size_t i = x->runs[r].from;
+        x->runs[r].from = to;
+        for (; i < end; i++) {
             if (x->items[i].shown != OWL_UNLISTED)
                 x->items[to++] = x->items[i];
         }
-        run.from = from;
-        if (to > from)
-            x->runs[n_runs++] = run;
     }
     x->n = to;
-    x->n_runs = n_runs;
 }
 
 bool owl_index__merge(struct owl_index *x, enum owl_kind kind, const struct owl_ranked *parts,
@@ -127,8 +126,12 @@ bool owl_index__merge(struct owl_index *x, enum owl_kind kind, const struct owl_
     if (!x->items || !x->runs)
         return false;
     gather(x, kind, parts, n_parts);
-    if (!name_keys(x) || !name_renamed(x) || !name_rest(x))
+    bool more;
+    if (!name_keys(x, &more))
         return false;
-    drop_unlisted(x);
+    if (more && (!name_renamed(x) || !name_rest(x)))
+        return false;
+    if (more)
+        drop_unlisted(x);
     return true;
 }

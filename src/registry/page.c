@@ -125,7 +125,7 @@ static size_t behind(const struct owl_index *x, const struct place *at)
     return run->from + behind_seq(x->items + run->from, run_end(x, r) - run->from, at->seq);
 }
 
-/* The place of item @p i. */
+/* The place of item @p i: in the last run that does not begin behind it, for runs may be empty. */
 static struct place place_of(const struct owl_index *x, size_t i)
 {
     size_t low = 0, high = x->n_runs;

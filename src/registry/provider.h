@@ -14,7 +14,8 @@ struct owl_provider {
     atomic_uint _refs;
     const char *name; /* "github" of "github:search"; lives as long as the provider */
     const struct owl_provider_ops *ops;
-    void (*free)(struct owl_provider *p); /* called without a lock, by whoever drops the last one */
+    void (*free)(
+        struct owl_provider *p); /* on the thread that drops the last reference, without a lock */
 };
 
 struct owl_provider *owl_provider_aref(struct owl_provider *p);

@@ -93,7 +93,7 @@ static void put_key(struct owl_draft *d, owl_str json, const struct owl_item_opt
     owl_str key = o->key.p ? o->key : d->item.origin;
     d->item.key = owl_draft__check_key(d, member, key, &d->item.uri_template);
     owl_draft__put_key(d, member);
-    d->item.key_from = (uint32_t)d->entry.n; /* the entry is no longer than 4 MiB */
+    d->item.key_from = (uint32_t)d->entry.n; /* no longer than an entry may be */
     owl_json_quote(&d->entry, d->item.key);
     d->item.key_end = (uint32_t)d->entry.n;
 }
@@ -201,6 +201,8 @@ int owl_item_raw(enum owl_kind kind, owl_str entry, const struct owl_item_option
 {
     struct owl_draft d;
     owl_draft__begin(&d, kind, reterr);
+    if (entry.n > OWL_DRAFT__ENTRY_BYTES)
+        owl_draft__reject(&d, "entry", "is longer than %d bytes", OWL_DRAFT__ENTRY_BYTES);
     owl_str json = owl_draft__prove(&d, "entry", entry, '{');
     put_key(&d, json, o);
     set_fallback(&d, o->fallback);

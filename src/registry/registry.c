@@ -191,7 +191,7 @@ int owl_registry_remove(struct owl_registry *r, enum owl_kind kind, owl_str key)
 static size_t find_part(const struct owl_registry *r, const struct owl_provider *p)
 {
     size_t i = 0;
-    while (i < r->n_parts && r->parts[i].part->provider != p)
+    while (i < r->n_parts && r->parts[i].provider != p)
         i++;
     return i;
 }
@@ -242,7 +242,7 @@ static int make_room(struct owl_registry *r)
 static int swap(struct owl_registry *r, const struct owl_part *old, struct owl_ranked *now,
                 struct stale *ret_stale, bool *ret_moved)
 {
-    size_t at = find_part(r, now->part->provider);
+    size_t at = find_part(r, now->provider);
     struct owl_ranked *was = at < r->n_parts ? &r->parts[at] : NULL;
     if ((was ? was->part : NULL) != old)
         return -OWL_ESTATE;
@@ -273,7 +273,7 @@ int owl_registry__swap(struct owl_registry *r, struct owl_part *old, struct owl_
                        unsigned rank, bool *ret_moved)
 {
     struct stale stale = {0};
-    struct owl_ranked now = {.part = part, .rank = rank};
+    struct owl_ranked now = {.part = part, .rank = rank, .provider = part->provider};
     pthread_mutex_lock(&r->lock);
     int rc = swap(r, old, &now, &stale, ret_moved);
     pthread_mutex_unlock(&r->lock);

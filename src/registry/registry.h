@@ -7,9 +7,9 @@
  * one (owl_registry_put), that of a provider is replaced as a whole (struct owl_update).
  *
  * Order: rank of the part, then place in it; parts of one rank stand in the order in which they came.
- * Names: an item is found by its key, fallback, registry name and aliases. Of two items with one name
- * the earlier one is found, but a key always stands over what is no key, and so on in that order. An
- * item whose key belongs to an earlier one is listed under its fallback, or else not at all. */
+ * Names: an item is found by its key, fallback, registry name and aliases. If two
+ * items have one name, that order decides (a key stands over a fallback), then the order of the list.
+ * An item whose key belongs to an earlier one is listed under its fallback, or else not at all. */
 #ifndef OWL_REGISTRY_REGISTRY_H
 #define OWL_REGISTRY_REGISTRY_H
 
@@ -50,8 +50,8 @@ OWL_NODISCARD int owl_update_add_raw(struct owl_update *u, enum owl_kind kind, o
 /* Add an item (takes a reference of its own). @errors OWL_ENOMEM, OWL_EEXISTS, OWL_ELIMIT. */
 OWL_NODISCARD int owl_update_add(struct owl_update *u, struct owl_item *item);
 /* Declare a method beyond those of MCP, or an extension with its settings, a JSON object.
- * @errors OWL_EINVAL (malformed), OWL_EEXISTS (twice), OWL_ELIMIT (256 each, names of 256 bytes,
- * settings of 64 KiB), OWL_ENOMEM. */
+ * @errors OWL_EINVAL (malformed, or a name of more than 256 bytes), OWL_EEXISTS (twice), OWL_ELIMIT
+ * (256 each, settings of 64 KiB), OWL_ENOMEM. */
 OWL_NODISCARD int owl_update_add_method(struct owl_update *u, owl_str name, owl_error *reterr);
 OWL_NODISCARD int owl_update_add_extension(struct owl_update *u, owl_str id, owl_str settings,
                                            owl_error *reterr);

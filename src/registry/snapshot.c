@@ -20,7 +20,8 @@ struct owl_part *owl_part__new(struct owl_provider *provider, size_t n)
 
 void owl_part__add(struct owl_part *p, struct owl_item *item, uint64_t seq)
 {
-    p->items[p->n++] = (struct owl_entry){.seq = seq, .item = owl_item_aref(item)};
+    p->items[p->n++] = (struct owl_entry){
+        .seq = seq, .item = owl_item_aref(item), .kind = item->kind};
 }
 
 struct owl_part *owl_part__aref(struct owl_part *p)
@@ -44,7 +45,7 @@ unsigned owl_part__changes(const struct owl_part *p)
 {
     unsigned changes = 0;
     for (size_t i = 0; i < p->n; i++)
-        changes |= owl_kind_change(p->items[i].item->kind);
+        changes |= owl_kind_change(p->items[i].kind);
     return changes;
 }
 

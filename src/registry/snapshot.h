@@ -20,6 +20,7 @@ enum owl_shown {
 struct owl_entry {
     uint64_t seq;          /* place in its part; beside the item so that a search touches no item */
     struct owl_item *item; /* in a part: a reference; in an index: borrowed from its part */
+    enum owl_kind kind;    /* of the item; likewise beside it */
     enum owl_shown shown;  /* of an index only */
 };
 
@@ -51,6 +52,8 @@ struct owl_ranked {
     struct owl_part *part;
     unsigned rank;
     uint64_t number;
+    const struct owl_provider
+        *provider; /* the part's; beside it so that a search touches no part */
 };
 static inline bool owl_rank_less(unsigned rank, uint64_t number, unsigned than_rank,
                                  uint64_t than_number)
@@ -69,7 +72,7 @@ struct owl_run {
 struct owl_index {
     struct owl_entry *items; /* those that are listed */
     size_t n;
-    struct owl_run *runs; /* of parts that have any, in their order */
+    struct owl_run *runs; /* of parts that have any of the kind, in their order; may be empty */
     size_t n_runs;
     struct owl_map map; /* every name to its item */
     size_t page_items;

@@ -89,7 +89,7 @@ int owl_update_add(struct owl_update *u, struct owl_item *item)
     }
     if (owl_map_put(&u->now[item->kind], item->origin, item, NULL))
         return -OWL_ENOMEM;
-    u->items[u->n++] = (struct owl_entry){.item = owl_item_aref(item)};
+    u->items[u->n++] = (struct owl_entry){.item = owl_item_aref(item), .kind = item->kind};
     return 0;
 }
 
@@ -242,7 +242,7 @@ static uint64_t give_places(struct owl_update *u)
 /* The place of the next item of that kind from @p i on, or @p n. */
 static size_t next_of(const struct owl_entry *items, size_t n, enum owl_kind kind, size_t i)
 {
-    while (i < n && items[i].item->kind != kind)
+    while (i < n && items[i].kind != kind)
         i++;
     return i;
 }

