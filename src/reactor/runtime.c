@@ -162,6 +162,7 @@ int owl_runtime_new(const struct owl_runtime_options *o, struct owl_runtime **re
         return owl_fail(reterr, OWL_EIO, "cannot make event loop %u of %u: %s", i + 1, o->reactors,
                         uv_strerror(rc));
     }
+    owl_part__init(rt);
     *ret = rt;
     return 0;
 }
@@ -254,6 +255,7 @@ void owl_runtime_join(struct owl_runtime *rt)
     }
     for (unsigned i = 0; i < rt->opt.reactors; i++)
         owl_reactor__done(&rt->reactors[i]);
+    owl_part__let_go(rt);
     state_set(rt, OWL_RUNTIME_ENDED);
 }
 
