@@ -46,6 +46,8 @@ void owl_runtime_aunref(struct owl_runtime *rt);
 /* All or nothing: after a failure the runtime is as it was. Threads block all signals but faults.
  * @errors OWL_ENOMEM (no thread could be made), OWL_ESTATE (started or stopped before). */
 OWL_NODISCARD int owl_runtime_start(struct owl_runtime *rt, owl_error *reterr);
+/* [any] False until the start has begun: whoever holds the runtime may touch its loops until then. */
+bool owl_runtime_started(const struct owl_runtime *rt);
 /* [any] Returns at once; parts are not drained. A thread of the runtime's own waits for the workers,
  * then closes the mailboxes: whoever owns handles must close them, beforehand or by a message that is
  * posted by now. Work that is still queued is run all the same; more is refused. Harmless if it is

@@ -227,6 +227,11 @@ int owl_runtime_start(struct owl_runtime *rt, owl_error *reterr)
     return 0;
 }
 
+bool owl_runtime_started(const struct owl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->state, memory_order_relaxed) != OWL_RUNTIME_NEW;
+}
+
 void owl_runtime_stop(struct owl_runtime *rt)
 {
     pthread_mutex_lock(&rt->mu);
