@@ -64,15 +64,16 @@ OWL_API int owl_server_new(const owl_server_options *options, owl_server **ret_s
 /** Stops and joins if need be, then frees. NULL is fine. Not from a handler. */
 OWL_API void owl_server_free(owl_server *server);
 
-/* ---- where to serve: before the start -------------------------------------------------------- */
+/* ---- where to serve: before the start, or while running where it says so --------------------- */
 
 /** Listen for HTTP on "host:port", "[::1]:port" or "port" (loopback); port 0 picks a free one. An
  *  address that is not loopback is refused unless allow_hosts is set: the library authenticates
  *  nobody. "unix:/path" is a Unix socket that only this user may open (mode 0600); it replaces one
  *  that nobody listens on and is removed at the end. "unix:@name" is one of Linux's abstract
  *  namespace, which every user of the machine may open, as with loopback. May be called several
- *  times. The start binds: there an address that cannot be used is OWL_EINVAL or OWL_EIO, and the
- *  message says why. @errors OWL_EINVAL (no address), OWL_ESTATE (started), OWL_ENOMEM. */
+ *  times, before the start or while running. While running it binds at once, otherwise the start does:
+ *  there an address that cannot be used is OWL_EINVAL or OWL_EIO, and the message says why.
+ *  @errors OWL_EINVAL (no address), OWL_ESTATE (stopping or stopped), OWL_ENOMEM. */
 OWL_API int owl_server_listen(owl_server *server, const char *address, owl_error *reterr);
 
 /** Begun with OWL_TLS_OPTIONS() (init.h). All files are PEM. */
@@ -89,6 +90,11 @@ typedef struct owl_tls_options {
  *  wrong with it). */
 OWL_API int owl_server_listen_tls(owl_server *server, const char *address,
                                   const owl_tls_options *tls, owl_error *reterr);
+/** Listen no more on @p address, which is written as it was given to owl_server_listen() or
+ *  owl_server_listen_tls(); of several equal ones on the first. Returns at once, and the address is free
+ *  soon. Connections that are open live on, and so does the server, even if nothing else is left to
+ *  listen on. @errors OWL_ENOTFOUND, OWL_ESTATE (stopping or stopped). */
+OWL_API int owl_server_unlisten(owl_server *server, const char *address, owl_error *reterr);
 /** Read the files of all HTTPS listeners again, before the start or while running; connections
  *  that are open keep what they began with. A listener whose new files are bad keeps the old ones,
  *  and the first such failure is returned. @errors OWL_EINVAL, OWL_EIO, as above. */
@@ -114,8 +120,9 @@ OWL_API int owl_server_run(owl_server *server, owl_error *reterr);
  *  serve; started before), OWL_ENOMEM. */
 OWL_API int owl_server_start(owl_server *server, owl_error *reterr);
 /** Begin to stop: no new work, running calls get 4 s, are then cancelled and answered with a
- *  retryable error. Returns at once; may be called before the start, twice, from a handler and from
- *  a signal handler. NULL is fine. */
+ *  retryable error. Called again, or after the end of input has begun the stop, it does not wait any
+ *  longer: calls are cancelled now. Returns at once; may be called before the start, from a handler and
+ *  from a signal handler. NULL is fine. */
 OWL_API void owl_server_stop(owl_server *server);
 /** Wait until the server has stopped and every handler has returned. Not from a handler.
  *  @errors OWL_ESTATE (not started). */

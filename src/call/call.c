@@ -121,6 +121,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->principal = init->principal;
     c->scope = init->scope;
     c->work.client = init->client;
+    c->work.part = init->env->part;
     if (init->session) {
         c->session = owl_session_aref(init->session);
         c->client_caps = owl_session_client_caps(init->session);

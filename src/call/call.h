@@ -75,6 +75,7 @@ struct owl_sink_ops {
 /* What the calls of one server share. Immutable while it runs, except the reactors' own parts. */
 struct owl_call_env {
     struct owl_runtime *runtime;
+    struct owl_runtime_part *part; /* whose work handlers are */
     const struct owl_log *log;
     const struct owl_policy_ops *policy;
     void *policy_self;

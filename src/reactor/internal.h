@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "reactor/part.h"
 #include "reactor/reactor.h"
 #include "reactor/timer.h"
 #include "reactor/worker.h"
@@ -86,6 +87,12 @@ struct owl_runtime {
     unsigned workers_live;
     unsigned workers_free; /* neither running nor ended: each looks at the queue soon */
 
+    /* part.c */
+    struct owl_list parts; /* under mu */
+    uv_async_t bell;       /* on reactor 0 */
+    atomic_bool bell_open, drain_asked, hurry_asked;
+    atomic_uint ringers; /* threads that are about to send on the bell */
+
     struct owl_reactor reactors[]; /* opt.reactors of them */
 };
 
@@ -149,6 +156,13 @@ void owl_watch__init(struct owl_reactor *r);
 void owl_watch__turn_begin(struct owl_reactor *r);
 void owl_watch__turn_end(struct owl_reactor *r);
 void owl_watch__scan(struct owl_runtime *rt);
+
+/* part.c. init: when reactor 0 exists. close: on reactor 0, its handle. work_done: under rt->mu; p may
+ * be NULL. let_go: of a runtime that has ended. */
+void owl_part__init(struct owl_runtime *rt);
+void owl_part__close(struct owl_runtime *rt);
+void owl_part__work_done(struct owl_runtime *rt, struct owl_runtime_part *p);
+void owl_part__let_go(struct owl_runtime *rt);
 
 /* worker.c. stop: under rt->mu. join: once workers_live is 0. */
 void owl_worker__init(struct owl_runtime *rt);

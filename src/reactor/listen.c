@@ -1,8 +1,10 @@
 /* reactor/listen.c - accepting connections and placing them.
  *
- * Threads: open and free on the thread that holds the runtime; an acceptor on its reactor's own.
+ * Threads: bind, start, close and free on any; an acceptor on its reactor's own from the start on.
  * Invariants: every connection that is handed on is counted as load of the reactor it goes to
- * before anybody else chooses. A handed-over descriptor belongs to its message until it is run. */
+ * before anybody else chooses. A handed-over descriptor belongs to its message until it is run.
+ * `uses` counts the acceptors that are not closed and the messages that are on their way; once it is 0,
+ * nothing on any reactor knows the listener. */
 #include "reactor/listen.h"
 
 #include <errno.h>
@@ -25,9 +27,9 @@ enum {
 };
 
 enum acceptor_state {
-    ACCEPTOR_NEW, /* no handle yet */
+    ACCEPTOR_NEW, /* no handle yet; takes what another one hands over */
     ACCEPTOR_OPEN,
-    ACCEPTOR_DEAF, /* open without a socket: takes what another one hands over */
+    ACCEPTOR_DEAF, /* open without a socket: likewise */
     ACCEPTOR_CLOSING,
     ACCEPTOR_CLOSED
 };
@@ -43,7 +45,7 @@ struct acceptor {
     struct owl_reactor *reactor;
     int fd;
     enum acceptor_state state;
-    bool orphan; /* the listener has gone: the close callback frees it */
+    struct owl_msg start, stop;
     uv_poll_t poll;
     struct owl_timer pause;
     uint64_t random;
@@ -55,8 +57,9 @@ struct owl_listener {
     struct owl_listen_options opt;   /* its text of the address is not kept */
     struct sockaddr_storage address; /* with the port that was picked */
     struct owl_unix__file file;      /* of a Unix socket: reactor 0's */
+    atomic_uint uses;
     unsigned n;
-    struct acceptor *acceptors[]; /* one a reactor */
+    struct acceptor acceptors[]; /* one a reactor */
 };
 
 /* A connection and what it was counted as. */
@@ -70,6 +73,13 @@ struct hand_over {
     struct owl_listener *listener;
     struct arrival arrival;
 };
+
+/* The last one tells the owner, who may free the listener at once. */
+static void use_end(struct owl_listener *l)
+{
+    if (atomic_fetch_sub(&l->uses, 1u) == 1 && l->opt.closed)
+        l->opt.closed(l->opt.user);
+}
 
 /* ---- placement ------------------------------------------------------------------------------- */
 
@@ -121,14 +131,15 @@ static void turn_away(int fd)
 static void hand_over_run(struct owl_reactor *r, struct owl_msg *m)
 {
     struct hand_over h = *OWL_CONTAINER(m, struct hand_over, msg);
-    const struct acceptor *a = h.listener->acceptors[owl_reactor_index(r)];
+    const struct acceptor *a = &h.listener->acceptors[owl_reactor_index(r)];
     owl_free(OWL_CONTAINER(m, struct hand_over, msg));
-    if (a->state == ACCEPTOR_OPEN || a->state == ACCEPTOR_DEAF) {
+    if (a->state == ACCEPTOR_CLOSING || a->state == ACCEPTOR_CLOSED) {
+        turn_away(h.arrival.fd);
+        owl_conn_left(r, h.arrival.peer);
+    } else {
         h.listener->opt.accept(h.listener->opt.user, r, h.arrival.fd, h.arrival.peer);
-        return;
     }
-    turn_away(h.arrival.fd);
-    owl_conn_left(r, h.arrival.peer);
+    use_end(h.listener);
 }
 
 static bool hand_over(struct owl_listener *l, struct owl_reactor *to, struct arrival arrival)
@@ -137,8 +148,10 @@ static bool hand_over(struct owl_listener *l, struct owl_reactor *to, struct arr
     if (!h)
         return false;
     *h = (struct hand_over){.msg.run = hand_over_run, .listener = l, .arrival = arrival};
+    atomic_fetch_add(&l->uses, 1u);
     if (owl_post(to, &h->msg))
         return true;
+    atomic_fetch_sub(&l->uses, 1u); /* not the last: the acceptor has its own */
     owl_free(h);
     return false;
 }
@@ -306,52 +319,18 @@ static int acceptor_bind(struct acceptor *a, const char **ret_why)
     if (family == AF_UNIX)
         rc = owl_unix__bind(a->fd, &l->address, &l->file, ret_why);
     else if (socket_options(a->fd, family) != 0 ||
-             socket_bind(a->fd, &l->address, a == l->acceptors[0], l->n > 1) != 0)
+             socket_bind(a->fd, &l->address, a == &l->acceptors[0], l->n > 1) != 0)
         rc = uv_translate_sys_error(errno);
     if (rc == 0 && listen(a->fd, BACKLOG) != 0)
         rc = uv_translate_sys_error(errno);
     return rc;
 }
 
-static int acceptor_open(struct acceptor *a, const char **ret_why)
+/* A path can be bound once, and a socket that all reactors poll wakes them all for every connection.
+ * Local clients are few and stay: reactor 0 accepts and places for all. */
+static bool needs_socket(const struct acceptor *a)
 {
-    /* A path can be bound once, and a socket that all reactors poll wakes them all for every
-     * connection. Local clients are few and stay: reactor 0 accepts and places for all. */
-    if (a->listener->address.ss_family == AF_UNIX && a != a->listener->acceptors[0]) {
-        a->state = ACCEPTOR_DEAF;
-        return 0;
-    }
-    int rc = acceptor_bind(a, ret_why);
-    if (rc != 0)
-        return rc;
-    rc = uv_poll_init(owl_reactor_loop(a->reactor), &a->poll, a->fd);
-    if (rc != 0)
-        return rc;
-    a->poll.data = a;
-    a->state = ACCEPTOR_OPEN;
-    return uv_poll_start(&a->poll, UV_READABLE, acceptor_readable);
-}
-
-static struct acceptor *acceptor_new(struct owl_listener *l, unsigned index)
-{
-    struct acceptor *a = owl_calloc(1, sizeof(*a));
-    if (!a)
-        return NULL;
-    a->listener = l;
-    a->reactor = owl_runtime_at(l->rt, index);
-    a->fd = -1;
-    owl_timer_init(&a->pause, acceptor_resume);
-    if (owl_random(&a->random, sizeof(a->random)) != 0 || a->random == 0)
-        a->random = index + 1; /* any start but zero does */
-    return a;
-}
-
-static void acceptor_closed(uv_handle_t *h)
-{
-    struct acceptor *a = h->data;
-    a->state = ACCEPTOR_CLOSED;
-    if (a->orphan)
-        owl_free(a);
+    return a->listener->address.ss_family != AF_UNIX || a == &a->listener->acceptors[0];
 }
 
 static void socket_close(struct acceptor *a)
@@ -364,30 +343,88 @@ static void socket_close(struct acceptor *a)
     a->fd = -1;
 }
 
+static int acceptor_poll(struct acceptor *a)
+{
+    int rc = uv_poll_init(owl_reactor_loop(a->reactor), &a->poll, a->fd);
+    if (rc != 0)
+        return rc;
+    a->poll.data = a;
+    a->state = ACCEPTOR_OPEN;
+    rc = uv_poll_start(&a->poll, UV_READABLE, acceptor_readable);
+    if (rc != 0) /* out of memory in the kernel: it may have some later */
+        acceptor_pause(a, rc);
+    return 0;
+}
+
+static void acceptor_open(struct acceptor *a)
+{
+    int rc = a->fd >= 0 ? acceptor_poll(a) : 0;
+    if (a->state == ACCEPTOR_OPEN)
+        return;
+    socket_close(a); /* connections that come there would wait for ever */
+    a->state = ACCEPTOR_DEAF;
+    if (rc != 0)
+        OWL_LOG(a->listener->rt->opt.log, OWL_LEVEL_ERROR, "listen",
+                "reactor %u cannot accept connections: %s", a->reactor->index, uv_strerror(rc));
+}
+
+static void acceptor_closed(uv_handle_t *h)
+{
+    struct acceptor *a = h->data;
+    a->state = ACCEPTOR_CLOSED;
+    use_end(a->listener);
+}
+
 static void acceptor_close(struct acceptor *a)
 {
-    if (a->state == ACCEPTOR_DEAF)
-        a->state = ACCEPTOR_CLOSED;
-    if (a->state != ACCEPTOR_OPEN)
+    enum acceptor_state before = a->state;
+    if (before == ACCEPTOR_CLOSING || before == ACCEPTOR_CLOSED)
         return;
-    a->state = ACCEPTOR_CLOSING;
+    a->state = before == ACCEPTOR_OPEN ? ACCEPTOR_CLOSING : ACCEPTOR_CLOSED;
     owl_timer_stop(&a->pause);
-    uv_close((uv_handle_t *)&a->poll, acceptor_closed);
+    if (before == ACCEPTOR_OPEN)
+        uv_close((uv_handle_t *)&a->poll, acceptor_closed);
     socket_close(a);
+    if (before != ACCEPTOR_OPEN)
+        use_end(a->listener);
 }
 
-/* Of a listener that opens, or that nobody uses any more; the reactor may be yet to run the end. */
-static void acceptor_release(struct acceptor *a)
+/* A runtime that was stopped before its start opens nothing any more. */
+static void on_start(struct owl_reactor *r, struct owl_msg *m)
 {
-    owl_reactor_assert(a->reactor);
-    acceptor_close(a);
-    socket_close(a);
-    a->orphan = true;
-    if (a->state != ACCEPTOR_CLOSING)
-        owl_free(a);
+    struct acceptor *a = OWL_CONTAINER(m, struct acceptor, start);
+    pthread_mutex_lock(&r->rt->mu);
+    bool stopping = r->rt->stopping;
+    pthread_mutex_unlock(&r->rt->mu);
+    if (stopping)
+        acceptor_close(a);
+    else if (a->state == ACCEPTOR_NEW)
+        acceptor_open(a);
+    use_end(a->listener);
 }
 
-int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o,
+static void on_stop(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    struct acceptor *a = OWL_CONTAINER(m, struct acceptor, stop);
+    acceptor_close(a);
+    use_end(a->listener);
+}
+
+static void acceptor_init(struct owl_listener *l, unsigned index)
+{
+    struct acceptor *a = &l->acceptors[index];
+    a->listener = l;
+    a->reactor = owl_runtime_at(l->rt, index);
+    a->fd = -1;
+    a->start.run = on_start;
+    a->stop.run = on_stop;
+    owl_timer_init(&a->pause, acceptor_resume);
+    if (owl_random(&a->random, sizeof(a->random)) != 0 || a->random == 0)
+        a->random = index + 1; /* any start but zero does */
+}
+
+int owl_listener_bind(struct owl_runtime *rt, const struct owl_listen_options *o,
                       struct owl_listener **ret, owl_error *reterr)
 {
     unsigned n = owl_runtime_count(rt);
@@ -406,10 +443,11 @@ int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o
     l->opt.address = (owl_str){NULL, 0};
     l->address = address;
     l->n = n;
+    for (unsigned i = 0; i < n; i++)
+        acceptor_init(l, i);
     for (unsigned i = 0; i < n; i++) {
         const char *why = NULL;
-        l->acceptors[i] = acceptor_new(l, i);
-        rc = l->acceptors[i] ? acceptor_open(l->acceptors[i], &why) : UV_ENOMEM;
+        rc = needs_socket(&l->acceptors[i]) ? acceptor_bind(&l->acceptors[i], &why) : 0;
         if (rc == 0)
             continue;
         owl_listener_free(l);
@@ -418,6 +456,25 @@ int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o
     }
     *ret = l;
     return 0;
+}
+
+/* A mailbox that refuses is that of a runtime that has stopped: nothing is to be done there. */
+void owl_listener_start(struct owl_listener *l)
+{
+    atomic_store(&l->uses, 2 * l->n); /* of each acceptor and of its message */
+    for (unsigned i = 0; i < l->n; i++) {
+        if (!owl_post(l->acceptors[i].reactor, &l->acceptors[i].start))
+            atomic_fetch_sub(&l->uses, 1u);
+    }
+}
+
+int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o,
+                      struct owl_listener **ret, owl_error *reterr)
+{
+    int rc = owl_listener_bind(rt, o, ret, reterr);
+    if (rc == 0)
+        owl_listener_start(*ret);
+    return rc;
 }
 
 int owl_listener_port(const struct owl_listener *l)
@@ -433,16 +490,24 @@ bool owl_listener_loopback(const struct owl_listener *l)
 void owl_listener_stop(struct owl_listener *l, struct owl_reactor *r)
 {
     owl_reactor_assert(r);
-    acceptor_close(l->acceptors[owl_reactor_index(r)]);
+    acceptor_close(&l->acceptors[owl_reactor_index(r)]);
+}
+
+void owl_listener_close(struct owl_listener *l)
+{
+    unsigned n = l->n; /* with the last message l may be gone */
+    atomic_fetch_add(&l->uses, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (!owl_post(l->acceptors[i].reactor, &l->acceptors[i].stop))
+            atomic_fetch_sub(&l->uses, 1u);
+    }
 }
 
 void owl_listener_free(struct owl_listener *l)
 {
     if (!l)
         return;
-    for (unsigned i = 0; i < l->n; i++) {
-        if (l->acceptors[i])
-            acceptor_release(l->acceptors[i]);
-    }
+    for (unsigned i = 0; i < l->n; i++)
+        socket_close(&l->acceptors[i]);
     owl_free(l);
 }

@@ -1,5 +1,5 @@
 /* reactor/listen.h - listeners on TCP and Unix sockets, and fair placement.
- * Layer: reactor. Threads: open and close as said; accepted on the chosen reactor.
+ * Layer: reactor. Threads: as said; connections are accepted on the chosen reactor.
  *
  * TCP has one SO_REUSEPORT socket a reactor. A Unix socket is accepted from by reactor 0 alone.
  * Streams live for hours, so hashing alone leaves reactors unbalanced: an accepted descriptor goes
@@ -33,20 +33,32 @@ struct owl_listen_options {
     struct owl_peers *peers; /* borrowed until the last owl_conn_left(); NULL: no limit a peer */
     owl_accept_fn accept;
     void *user;
+    /* The listener has stopped on all reactors and none of its connections is between two of them:
+     * owl_listener_free() may come now, on any thread. On a reactor. May be NULL. */
+    void (*closed)(void *user);
 };
 
-/* Binds. Before the start of the runtime; connections wait until then. Borrows @p o for the call.
- * @errors OWL_EINVAL (what is wrong with the address), OWL_EIO (address and reason), OWL_ENOMEM. */
+/* [any] Binds and listens: connections wait until the listener and the runtime are started. Borrows
+ * @p o for the call. @errors OWL_EINVAL (what is wrong with the address), OWL_EIO (address and
+ * reason), OWL_ENOMEM. */
+OWL_NODISCARD int owl_listener_bind(struct owl_runtime *rt, const struct owl_listen_options *o,
+                                    struct owl_listener **ret, owl_error *reterr);
+/* [any] Accept, before the start of the runtime or while it runs; once. A reactor that has no room for
+ * one more handle says so in the log, and the others accept. */
+void owl_listener_start(struct owl_listener *l);
+/* Both. */
 OWL_NODISCARD int owl_listener_open(struct owl_runtime *rt, const struct owl_listen_options *o,
                                     struct owl_listener **ret, owl_error *reterr);
 int owl_listener_port(const struct owl_listener *l); /* Unix: 0 */
 bool owl_listener_loopback(
     const struct owl_listener *l); /* nobody beyond this machine reaches it */
 
-/* Stop accepting on @p r; on its thread. Harmless if it is repeated. */
+/* Stop accepting on @p r; on its thread, once it has been started. Connections that were accepted
+ * live on. Harmless if it is repeated. */
 void owl_listener_stop(struct owl_listener *l, struct owl_reactor *r);
-/* After all reactors have ended. If they were never started: before owl_runtime_join(); closes the
- * sockets then. NULL is fine. */
+/* [any] The same on all reactors, soon: by messages. Once, and not after `closed`. */
+void owl_listener_close(struct owl_listener *l);
+/* Before it was started, after `closed`, or after owl_runtime_join(). NULL is fine. */
 void owl_listener_free(struct owl_listener *l);
 
 #endif

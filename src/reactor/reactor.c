@@ -127,6 +127,8 @@ bool owl_reactor__step(struct owl_reactor *r)
 
 void owl_reactor__close_handles(struct owl_reactor *r)
 {
+    if (r->index == 0)
+        owl_part__close(r->rt);
     uv_close((uv_handle_t *)&r->wake, NULL);
     uv_close((uv_handle_t *)&r->alarm, NULL);
     uv_close((uv_handle_t *)&r->before_poll, NULL);

@@ -2,11 +2,13 @@
  * Layer: reactor. Threads: see each function.
  *
  * A reactor owns its connections, timers and calls; nothing else touches them. What crosses threads
- * crosses by owl_post(). Life of a runtime:
- *     owl_runtime_new → (listeners, stdio) → owl_runtime_start → … → owl_runtime_stop →
- *     owl_runtime_join → owl_runtime_unref
- * The loop of a reactor ends when owl_runtime_stop() was called and every handle on it is
- * closed. Nothing that runs on one raises SIGPIPE, not even on the thread of a program. */
+ * crosses by owl_post(). A runtime belongs to the composition root: the program's, or a server that
+ * was started without one. What lives on it is added as a part (part.h). Life of a runtime:
+ *     owl_runtime_new → (parts) → owl_runtime_start → … → owl_runtime_drain → owl_runtime_join →
+ *     owl_runtime_aunref
+ * The end of its last part stops it; one without parts is stopped by owl_runtime_stop(). The loop of
+ * a reactor ends when the runtime is stopped and every handle on it is closed. Nothing that runs on
+ * one raises SIGPIPE, not even on the thread of a program. Signal handlers are the program's. */
 #ifndef OWL_REACTOR_REACTOR_H
 #define OWL_REACTOR_REACTOR_H
 
@@ -44,14 +46,17 @@ void owl_runtime_aunref(struct owl_runtime *rt);
 /* All or nothing: after a failure the runtime is as it was. Threads block all signals but faults.
  * @errors OWL_ENOMEM (no thread could be made), OWL_ESTATE (started or stopped before). */
 OWL_NODISCARD int owl_runtime_start(struct owl_runtime *rt, owl_error *reterr);
-/* [any] Returns at once. A thread of the runtime's own waits for the workers, then closes the
- * mailboxes: whoever owns handles must close them, beforehand or by a message that is posted by
- * now. Work that is still queued is run all the same; more is refused. Harmless if it is
+/* [any] False until the start has begun: whoever holds the runtime may touch its loops until then. */
+bool owl_runtime_started(const struct owl_runtime *rt);
+/* [any] Returns at once; parts are not drained. A thread of the runtime's own waits for the workers,
+ * then closes the mailboxes: whoever owns handles must close them, beforehand or by a message that is
+ * posted by now. Work that is still queued is run all the same; more is refused. Harmless if it is
  * repeated. */
 void owl_runtime_stop(struct owl_runtime *rt);
 /* Waits for all threads; the stop may come before or during it. An embedded reactor 0 is run to its
  * end. Without a start it only closes the loops, after running what was posted and submitted.
- * Aborts if a handle was left on a loop. Not from a reactor or worker. */
+ * Parts that are still there are let go, without a word to them. Aborts if a handle was left on a
+ * loop. Not from a reactor or worker. */
 void owl_runtime_join(struct owl_runtime *rt);
 
 /* Embedded: run what is ready on reactor 0 without blocking; false once its loop has ended. */

@@ -162,6 +162,7 @@ int owl_runtime_new(const struct owl_runtime_options *o, struct owl_runtime **re
         return owl_fail(reterr, OWL_EIO, "cannot make event loop %u of %u: %s", i + 1, o->reactors,
                         uv_strerror(rc));
     }
+    owl_part__init(rt);
     *ret = rt;
     return 0;
 }
@@ -226,6 +227,11 @@ int owl_runtime_start(struct owl_runtime *rt, owl_error *reterr)
     return 0;
 }
 
+bool owl_runtime_started(const struct owl_runtime *rt)
+{
+    return atomic_load_explicit(&rt->state, memory_order_relaxed) != OWL_RUNTIME_NEW;
+}
+
 void owl_runtime_stop(struct owl_runtime *rt)
 {
     pthread_mutex_lock(&rt->mu);
@@ -254,6 +260,7 @@ void owl_runtime_join(struct owl_runtime *rt)
     }
     for (unsigned i = 0; i < rt->opt.reactors; i++)
         owl_reactor__done(&rt->reactors[i]);
+    owl_part__let_go(rt);
     state_set(rt, OWL_RUNTIME_ENDED);
 }
 

@@ -62,11 +62,13 @@ static void run_next(struct owl_runtime *rt)
     struct owl_work *w = OWL_CONTAINER(lane->work.next, struct owl_work, node);
     owl_list_del(&lane->node); /* it goes behind the others */
     lane->running++;
+    struct owl_runtime_part *part = w->part;
     queue_remove(rt, w);
     rt->workers_free--;
     pthread_mutex_unlock(&rt->mu);
     w->run(w);
     pthread_mutex_lock(&rt->mu);
+    owl_part__work_done(rt, part);
     rt->workers_free++;
     lane->running--;
     lane_update(rt, lane);
@@ -125,6 +127,8 @@ static int submit(struct owl_runtime *rt, struct owl_work *w)
     if (wanted && can_be_made > 0 && worker_make(rt) != 0 && rt->workers_made == 0)
         return -OWL_ENOMEM; /* with a worker at least the work would only have to wait */
     queue_push(rt, w);
+    if (w->part)
+        w->part->_work++;
     pthread_cond_signal(&rt->work);
     return 0;
 }
@@ -141,8 +145,10 @@ bool owl_worker_withdraw(struct owl_runtime *rt, struct owl_work *w)
 {
     pthread_mutex_lock(&rt->mu);
     bool queued = w->queued;
-    if (queued)
+    if (queued) {
         queue_remove(rt, w);
+        owl_part__work_done(rt, w->part);
+    }
     pthread_mutex_unlock(&rt->mu);
     return queued;
 }

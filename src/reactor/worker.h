@@ -6,12 +6,16 @@
 #include "base/list.h"
 #include "reactor/reactor.h"
 
+struct owl_runtime_part;
+
 /* Clients take turns, and none that can be told apart has more than three quarters of the workers,
- * if there are several. Zero, but for `run` and `client`, before it is queued for the first time. */
+ * if there are several. Zero, but for `run`, `client` and `part`, before it is queued for the first
+ * time. */
 struct owl_work {
     struct owl_list node;
     bool queued;                     /* under the lock of the queue */
     uint64_t client;                 /* a number for whose it is; 0: it cannot be told */
+    struct owl_runtime_part *part;   /* which does not leave before it has run; or NULL */
     void (*run)(struct owl_work *w); /* on a worker thread; owns w */
 };
 

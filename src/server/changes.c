@@ -31,8 +31,8 @@ static void forget_touched(struct owl_server *s, struct touch *t)
 
 static void arm(struct owl_server *s)
 {
-    if (!owl_timer_active(&s->gather))
-        owl_timer_start(owl_runtime_at(s->env.runtime, 0), &s->gather, DEBOUNCE_MS);
+    if (!s->local[0].ended && !owl_timer_active(&s->gather))
+        owl_timer_start(s->local[0].reactor, &s->gather, DEBOUNCE_MS);
 }
 
 static void on_gathered(struct owl_timer *timer)
@@ -78,7 +78,7 @@ void owl_subs_changed(struct owl_server *s, unsigned changes)
     struct change *c = owl_malloc(sizeof *c);
     if (c) {
         *c = (struct change){.msg.run = on_change, .server = s};
-        if (owl_post(owl_runtime_at(s->env.runtime, 0), &c->msg))
+        if (owl_server__post(s, &c->msg))
             return;
     }
     owl_free(c);
@@ -122,7 +122,7 @@ int owl_subs_updated(struct owl_server *s, owl_str uri)
         return -OWL_ENOMEM;
     *t = (struct touch){.msg.run = on_touch, .server = s, .n = uri.n};
     memcpy(t->uri, uri.p, uri.n);
-    if (!owl_post(owl_runtime_at(s->env.runtime, 0), &t->msg))
+    if (!owl_server__post(s, &t->msg))
         owl_free(t); /* the server has stopped: nobody listens */
     return 0;
 }
@@ -132,6 +132,14 @@ void owl_subs_init(struct owl_server *s)
     owl_map_init(&s->touched);
     owl_list_init(&s->touched_order);
     owl_timer_init(&s->gather, on_gathered);
+}
+
+void owl_subs_stop(struct owl_server_local *l)
+{
+    owl_timer_stop(&l->changes.timer);
+    owl_timer_stop(&l->tasks.timer);
+    if (owl_reactor_index(l->reactor) == 0)
+        owl_timer_stop(&l->server->gather);
 }
 
 void owl_subs_done(struct owl_server *s)

@@ -112,7 +112,7 @@ static void on_overlong(void *user)
 static void on_eof(void *user)
 {
     struct owl_stdio_peer *p = user;
-    owl_server_stop(p->front.server);
+    owl_server__drain(p->front.server); /* a stop that is under way takes its time all the same */
 }
 
 static const struct owl_stdio_ops stdio_ops = {
@@ -120,14 +120,21 @@ static const struct owl_stdio_ops stdio_ops = {
 
 /* ---- life ---- */
 
+/* Where nobody waits for this, the server may have gone. */
 static void on_closed(void *user)
 {
     struct owl_stdio_peer *p = user;
-    if (p->closed)
-        p->closed(p->front.server);
+    struct owl_server *s = p->front.server;
+    void (*closed)(struct owl_server *) = p->closed;
     owl_session_aunref(p->session);
+    p->session = NULL;
     owl_buf_done(&p->out);
-    owl_free(p);
+    if (closed && atomic_load(&s->left) > 0)
+        s->stdio = p; /* calls that were left behind know it: it stays with the server */
+    else
+        owl_free(p);
+    if (closed)
+        closed(s);
 }
 
 int owl_stdio_peer_open(struct owl_server *s, owl_error *reterr)

@@ -236,6 +236,10 @@ static void on_news(struct owl_reactor *r, struct owl_msg *m)
     struct news *n = OWL_CONTAINER(m, struct news, msg);
     struct owl_server_local *l = owl_server_local(n->server, r);
     struct owl_notify_queue *t = n->task ? &l->tasks : &l->changes;
+    if (l->ended) {
+        news_free(n);
+        return;
+    }
     struct owl_pin *pin = n->changes ? owl_cell_pin(n->server->env.registry, r) : NULL;
     if (pin)
         owl_pin_release(pin); /* a reactor without work lets go of what was removed, too */

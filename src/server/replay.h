@@ -29,7 +29,9 @@ struct owl_replay;       /* one log; counted */
 
 /* NULL without memory. */
 OWL_NODISCARD struct owl_replay_table *owl_replay_table_new(const struct owl_replay_limits *limits);
-/* After all reactors have ended. NULL is fine. */
+/* On reactor 0: nothing is begun there any more. */
+void owl_replay_table_stop(struct owl_replay_table *all);
+/* After all reactors have ended, or have no log any more. NULL is fine. */
 void owl_replay_table_free(struct owl_replay_table *all);
 const struct owl_replay_limits *owl_replay_table_limits(const struct owl_replay_table *all);
 /* [any] The session has ended: none of its logs is found any more. */

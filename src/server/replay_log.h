@@ -56,6 +56,7 @@ struct owl_replay_table {
     struct owl_list line;
     struct owl_msg arm; /* to the timer's reactor */
     bool armed;
+    bool stopped;
     struct owl_timer timer; /* on reactor 0 */
 };
 

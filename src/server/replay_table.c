@@ -41,7 +41,7 @@ static void forget(struct owl_replay *log)
 
 static void arm(struct owl_replay_table *all, struct owl_reactor *any)
 {
-    if (!all->armed)
+    if (!all->armed && !all->stopped)
         all->armed = owl_post(owl_runtime_at(owl_reactor_runtime(any), 0), &all->arm);
 }
 
@@ -136,7 +136,19 @@ static void on_timer(struct owl_timer *t)
 static void on_arm(struct owl_reactor *r, struct owl_msg *m)
 {
     struct owl_replay_table *all = OWL_CONTAINER(m, struct owl_replay_table, arm);
-    owl_timer_start(r, &all->timer, all->limits.replay_ms);
+    pthread_mutex_lock(&all->lock);
+    bool stopped = all->stopped;
+    pthread_mutex_unlock(&all->lock);
+    if (!stopped)
+        owl_timer_start(r, &all->timer, all->limits.replay_ms);
+}
+
+void owl_replay_table_stop(struct owl_replay_table *all)
+{
+    pthread_mutex_lock(&all->lock);
+    all->stopped = true;
+    pthread_mutex_unlock(&all->lock);
+    owl_timer_stop(&all->timer);
 }
 
 /* ---- the shelves ---- */

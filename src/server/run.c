@@ -1,88 +1,33 @@
-/* server/run.c - start, serve, drain, stop.
+/* server/run.c - start, serve, drain, stop: a server as a part of a runtime.
+ *
+ * The runtime is one of its own, or the caller's (owl_server_attach()).
  *
  * Stopping, in order, each reactor on its own: no new connections, streams end, running calls get
- * GRACE_MS and are then ended with a retryable error; when the last call has ended, connections get
- * a moment to send what is queued, and are closed. The last reactor to get there stops the
- * runtime. */
-#include <sched.h>
-
+ * GRACE_MS and are then ended with a retryable error; those that have not ended LEAVE_MS later are
+ * left behind. When the last call has ended, connections get a moment to send what is queued, and are
+ * closed. When all reactors have got there and all listeners are closed, the part has ended. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/sized.h"
 #include "call/ask.h"
 #include "server/server.h"
 
-enum { GRACE_MS = 4000, AGAIN_MS = 200, LINGER_MS = 400, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
+enum {
+    GRACE_MS = 4000,
+    AGAIN_MS = 200,
+    LEAVE_MS = 2000,
+    LINGER_MS = 400,
+    LINGER_STEP_MS = 10,
+    LAG_WARN_MS = 100
+};
 
-/* What needs a server that was not started yet. */
-static int too_late(const struct owl_server *s, const char *what, owl_error *reterr)
+int owl_server__too_late(const struct owl_server *s, const char *what, owl_error *reterr)
 {
     return owl_fail(reterr, OWL_ESTATE, "%s: %s", what,
                     atomic_load(&s->failed) ? "the start of this server failed: make a new one"
-                                            : "the server has been started, and runs once");
-}
-
-/* ---- where to serve ---- */
-
-/* Takes @p tls (or NULL) on success only. */
-static int add_address(struct owl_server *s, const char *address, struct owl_tls *tls,
-                       owl_error *reterr)
-{
-    if (!address || !*address)
-        return owl_fail(reterr, OWL_EINVAL, "listen: an address such as 127.0.0.1:8080 is needed");
-    size_t n = strlen(address) + 1;
-    struct owl_address *a = owl_calloc(1, sizeof *a + n);
-    if (!a)
-        return owl_fail(reterr, OWL_ENOMEM, NULL);
-    memcpy(a->text, address, n);
-    a->port.tls = tls;
-    pthread_mutex_lock(&s->lock);
-    struct owl_address **end = &s->addresses;
-    while (*end)
-        end = &(*end)->next;
-    bool early = atomic_load(&s->phase) == OWL_PHASE_NEW;
-    if (early)
-        *end = a;
-    pthread_mutex_unlock(&s->lock);
-    if (early)
-        return 0;
-    owl_free(a);
-    return too_late(s, "listen", reterr);
-}
-
-int owl_server_listen(owl_server *s, const char *address, owl_error *reterr)
-{
-    return add_address(s, address, NULL, reterr);
-}
-
-int owl_server_listen_tls(owl_server *s, const char *address, const owl_tls_options *in,
-                          owl_error *reterr)
-{
-    owl_tls_options o;
-    struct owl_tls *tls = NULL;
-    int rc = OWL_SIZED_READ(&o, owl_tls_options, key_file, in, reterr);
-    if (rc != 0)
-        return rc;
-    struct owl_tls_files files = {o.cert_file, o.key_file, o.client_ca_file};
-    rc = owl_tls_new(&files, &tls, reterr);
-    if (rc == 0)
-        rc = add_address(s, address, tls, reterr);
-    if (rc != 0)
-        owl_tls_free(tls);
-    return rc;
-}
-
-int owl_server_reload_tls(owl_server *s, owl_error *reterr)
-{
-    int rc = 0;
-    pthread_mutex_lock(&s->lock);
-    for (struct owl_address *a = s->addresses; a; a = a->next) {
-        int one = a->port.tls ? owl_tls_reload(a->port.tls, rc == 0 ? reterr : NULL) : 0;
-        rc = rc == 0 ? one : rc;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return rc;
+                    : atomic_load(&s->phase) >= OWL_PHASE_STOPPING
+                        ? "the server stops or has stopped, and runs once"
+                        : "the server has been started, and runs once");
 }
 
 int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr)
@@ -90,7 +35,7 @@ int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr
     if (in_fd < 0 || out_fd < 0)
         return owl_fail(reterr, OWL_EINVAL, "serve_fds: two open descriptors are needed");
     if (atomic_load(&s->phase) != OWL_PHASE_NEW)
-        return too_late(s, "serve_fds", reterr);
+        return owl_server__too_late(s, "serve_fds", reterr);
     if (s->stdio_in >= 0)
         return owl_fail(reterr, OWL_ESTATE, "serve_fds: there is a pair already, and one client");
     s->stdio_in = in_fd;
@@ -98,45 +43,57 @@ int owl_server_serve_fds(owl_server *s, int in_fd, int out_fd, owl_error *reterr
     return 0;
 }
 
-int owl_server_port(const owl_server *s)
+/* ---- the end, on each reactor ---- */
+
+bool owl_server__post(struct owl_server *s, struct owl_msg *m)
 {
-    int port = 0;
-    for (const struct owl_address *a = s->addresses; a && a->listener && port == 0; a = a->next)
-        port = owl_listener_port(a->listener);
-    return port;
+    pthread_mutex_lock(&s->lock);
+    bool posted = !s->ended && owl_post(s->local[0].reactor, m);
+    pthread_mutex_unlock(&s->lock);
+    return posted;
 }
 
-/* ---- stopping, on each reactor ---- */
-
-/* owl_server_stop() may be on its way in another thread: the handle goes when nobody is. */
-static void close_wake(struct owl_server *s)
+void owl_server__ended_one(struct owl_server *s)
 {
-    if (!atomic_exchange(&s->wake_open, false))
+    if (atomic_fetch_sub(&s->pending, 1u) != 1)
         return;
-    while (atomic_load(&s->wakers) > 0)
-        sched_yield();
-    uv_close((uv_handle_t *)&s->wake, NULL);
+    pthread_mutex_lock(&s->lock);
+    s->ended = true;
+    pthread_mutex_unlock(&s->lock);
+    owl_runtime_part_ended(&s->part);
 }
 
-static void count_ended(struct owl_server *s)
+static void on_left(struct owl_runtime_part *p)
 {
-    if (atomic_fetch_add(&s->n_ended, 1) + 1 == owl_runtime_count(s->env.runtime))
-        owl_runtime_stop(s->env.runtime);
+    struct owl_server *s = OWL_CONTAINER(p, struct owl_server, part);
+    pthread_mutex_lock(&s->lock);
+    s->gone = true;
+    pthread_cond_broadcast(&s->going);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static void reactor_ended(struct owl_server_local *l)
 {
     struct owl_server *s = l->server;
-    owl_timer_stop(&l->timer);
-    if (s->http)
-        owl_http_close(s->http, l->reactor);
+    l->ended = true;
+    owl_subs_stop(l);
     if (owl_reactor_index(l->reactor) != 0) {
-        count_ended(s);
+        owl_server__ended_one(s);
         return;
     }
     owl_timer_stop(&s->sweep);
-    close_wake(s);
-    owl_stdio_peer_close(s, count_ended);
+    owl_replay_table_stop(s->replays);
+    owl_stdio_peer_close(s, owl_server__ended_one);
+}
+
+/* Their ends run in this turn of the loop. */
+static void on_closing(struct owl_timer *t)
+{
+    struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
+    if (owl_http_connections(l->server->http, l->reactor) > 0)
+        owl_timer_start(l->reactor, t, 0);
+    else
+        reactor_ended(l);
 }
 
 /* Connections that still send their last answer get a moment, once they have it: a call on another
@@ -144,45 +101,71 @@ static void reactor_ended(struct owl_server_local *l)
 static void on_linger(struct owl_timer *t)
 {
     struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
-    if (!l->n_readers || owl_now_ms() >= l->drain_ms + GRACE_MS)
+    if (!l->n_readers || owl_now_ms() >= l->grace_end)
         l->waited_ms += LINGER_STEP_MS;
-    if (owl_reactor_load(l->reactor) == 0 || l->waited_ms >= LINGER_MS) {
-        reactor_ended(l);
+    if (owl_http_connections(l->server->http, l->reactor) > 0 && l->waited_ms < LINGER_MS) {
+        owl_timer_start(l->reactor, t, LINGER_STEP_MS);
         return;
     }
-    owl_timer_start(l->reactor, t, LINGER_STEP_MS);
+    owl_http_close(l->server->http, l->reactor);
+    owl_timer_init(t, on_closing);
+    on_closing(t);
 }
 
 static void on_idle(struct owl_call_local *h)
 {
     struct owl_server_local *l = h->idle_data;
+    bool busy = owl_http_connections(l->server->http, l->reactor) > 0;
     h->on_idle = NULL;
     owl_timer_stop(&l->timer);
     owl_timer_init(&l->timer, on_linger);
-    owl_timer_start(l->reactor, &l->timer, owl_reactor_load(l->reactor) ? LINGER_STEP_MS : 0);
+    owl_timer_start(l->reactor, &l->timer, busy ? LINGER_STEP_MS : 0);
+}
+
+/* Something that is not ours suspends them and does not answer. It may still do so at any time: what
+ * they need is kept. */
+static void leave_calls(struct owl_server_local *l, struct owl_call_local *h)
+{
+    struct owl_server *s = l->server;
+    atomic_fetch_add(&s->left, h->n_calls);
+    OWL_LOG(&s->log, OWL_LEVEL_ERROR, "server",
+            "reactor %u stops without %zu calls that cannot be ended: a policy or a store has not "
+            "answered them for %d ms",
+            owl_reactor_index(l->reactor), h->n_calls, LEAVE_MS);
+    on_idle(h);
 }
 
 static void on_grace_over(struct owl_timer *t)
 {
     struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
+    struct owl_call_local *h = owl_call_local(&l->server->env, l->reactor);
     /* One that was just finishing may be asking its client now: look again until all have gone. */
     owl_timer_start(l->reactor, t, AGAIN_MS);
-    owl_calls_end(owl_call_local(&l->server->env, l->reactor), OWL_ECLOSED);
+    owl_calls_end(h, OWL_ECLOSED);
+    if (h->on_idle && owl_now_ms() >= l->leave_at)
+        leave_calls(l, h);
 }
 
-static void on_drain(struct owl_reactor *r, struct owl_msg *m)
+static void set_patience(struct owl_server_local *l, unsigned grace_ms)
 {
-    struct owl_server_local *l = OWL_CONTAINER(m, struct owl_server_local, drain);
-    struct owl_server *s = l->server;
+    l->grace_end = owl_now_ms() + grace_ms;
+    l->leave_at = l->grace_end + LEAVE_MS;
+}
+
+static void on_drain(struct owl_runtime_part *p, struct owl_reactor *r)
+{
+    struct owl_server *s = OWL_CONTAINER(p, struct owl_server, part);
+    struct owl_server_local *l = owl_server_local(s, r);
     struct owl_call_local *h = owl_call_local(&s->env, r);
     l->draining = true;
-    l->drain_ms = owl_now_ms();
-    for (struct owl_address *a = s->addresses; a; a = a->next)
-        owl_listener_stop(a->listener, r);
+    set_patience(l, GRACE_MS);
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->phase, OWL_PHASE_STOPPING);
+    owl_addresses__stop(s, r);
+    pthread_mutex_unlock(&s->lock);
     owl_subs_end(s, r);
     owl_sse_leave(s, r);
-    if (s->http)
-        owl_http_drain(s->http, r);
+    owl_http_drain(s->http, r);
     h->idle_data = l;
     owl_park_end_all(h); /* their clients would have to come back to a server that has gone */
     owl_tasks_end_waiting(h);
@@ -195,34 +178,25 @@ static void on_drain(struct owl_reactor *r, struct owl_msg *m)
     owl_timer_start(r, &l->timer, GRACE_MS);
 }
 
-static void begin_stop(struct owl_server *s)
+static void on_hurry(struct owl_runtime_part *p, struct owl_reactor *r)
 {
-    int running = OWL_PHASE_RUNNING;
-    if (!atomic_compare_exchange_strong(&s->phase, &running, OWL_PHASE_STOPPING))
-        return;
-    for (unsigned i = 0; i < owl_runtime_count(s->env.runtime); i++) {
-        s->local[i].drain.run = on_drain;
-        bool posted = owl_post(s->local[i].reactor, &s->local[i].drain);
-        OWL_ASSERT(posted); /* mailboxes close after every reactor has drained */
-    }
+    struct owl_server *s = OWL_CONTAINER(p, struct owl_server, part);
+    struct owl_server_local *l = owl_server_local(s, r);
+    if (owl_now_ms() < l->grace_end)
+        set_patience(l, 0);
+    if (owl_call_local(&s->env, r)->on_idle)
+        owl_timer_start(r, &l->timer, 0);
 }
 
-static void on_wake(uv_async_t *h)
+void owl_server__drain(struct owl_server *s)
 {
-    struct owl_server *s = h->data;
-    if (atomic_load(&s->stop_asked))
-        begin_stop(s);
+    OWL_IGNORE(owl_runtime_part_drain(&s->part)); /* whoever asked first */
 }
 
 void owl_server_stop(owl_server *s)
 {
-    if (!s)
-        return;
-    atomic_store(&s->stop_asked, true);
-    atomic_fetch_add(&s->wakers, 1);
-    if (atomic_load(&s->wake_open))
-        uv_async_send(&s->wake); /* safe in a signal handler */
-    atomic_fetch_sub(&s->wakers, 1);
+    if (s && !owl_runtime_part_drain(&s->part))
+        owl_runtime_part_hurry(&s->part);
 }
 
 /* ---- starting ---- */
@@ -240,6 +214,13 @@ static void on_sweep(struct owl_timer *t)
                     every < 100     ? 100
                     : every > 60000 ? 60000
                                     : every);
+}
+
+static void on_begin(struct owl_reactor *r, struct owl_msg *m)
+{
+    struct owl_server *s = OWL_CONTAINER(m, struct owl_server, begin);
+    if (!owl_server_local(s, r)->ended)
+        on_sweep(&s->sweep);
 }
 
 static void ref_snapshot(void *snap)
@@ -262,9 +243,11 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
                                     .lag_warn_ms = s->log.fn ? LAG_WARN_MS : 0,
                                     .embedded = s->embedded,
                                     .log = &s->log};
-    int rc = owl_runtime_new(&o, &s->env.runtime, reterr);
-    if (rc != 0)
-        return rc;
+    return owl_runtime_new(&o, &s->env.runtime, reterr);
+}
+
+static int make_locals(struct owl_server *s, owl_error *reterr)
+{
     unsigned n = owl_runtime_count(s->env.runtime);
     struct owl_snapshot *snap = owl_registry_snapshot(s->registry);
     s->local = owl_calloc(n, sizeof *s->local);
@@ -306,92 +289,123 @@ static struct owl_http_limits http_limits(const owl_limits *l)
     };
 }
 
-static int open_listeners(struct owl_server *s, owl_error *reterr)
+static int open_stdio(struct owl_server *s, owl_error *reterr)
 {
-    struct owl_http_limits limits = http_limits(&s->limits);
-    if (s->addresses &&
-        owl_http_new(s->env.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
-        return owl_fail(reterr, OWL_ENOMEM, NULL);
-    for (struct owl_address *a = s->addresses; a; a = a->next) {
-        a->port.http = s->http;
-        struct owl_listen_options o = {.address = owl_str_of(a->text),
-                                       .max = (unsigned)s->limits.connections,
-                                       .peers = s->peers,
-                                       .accept = owl_http_accept,
-                                       .user = &a->port};
-        int rc = owl_listener_open(s->env.runtime, &o, &a->listener, reterr);
-        if (rc != 0)
-            return rc;
-        if (!owl_listener_loopback(a->listener) && !s->allow_hosts)
-            return owl_fail(reterr, OWL_EINVAL,
-                            "%s is not a loopback address: if others are meant to reach it, name "
-                            "the hosts to serve in allow_hosts",
-                            a->text);
-    }
-    return 0;
+    if (s->stdio_in < 0)
+        return 0;
+    if (s->attached && owl_runtime_started(s->env.runtime))
+        return owl_fail(
+            reterr, OWL_ESTATE,
+            "a server with a pair of descriptors is attached before the runtime starts");
+    return owl_stdio_peer_open(s, reterr);
 }
 
-/* What a failed start has made. */
+/* From here on the server can be drained. */
+static int enter_runtime(struct owl_server *s, owl_error *reterr)
+{
+    s->part.name = "server";
+    s->part.drain = on_drain;
+    s->part.hurry = on_hurry;
+    s->part.left = on_left;
+    s->env.part = &s->part;
+    s->begin.run = on_begin;
+    owl_timer_init(&s->sweep, on_sweep);
+    atomic_store(&s->pending, owl_runtime_count(s->env.runtime));
+    pthread_mutex_lock(&s->lock); /* the drain waits until this is through */
+    int rc = owl_runtime_part_add(s->env.runtime, &s->part, reterr);
+    if (rc == 0) {
+        owl_addresses__start(s);
+        OWL_IGNORE(owl_post(s->local[0].reactor, &s->begin)); /* a stopped runtime needs no sweep */
+        atomic_store(&s->phase, OWL_PHASE_RUNNING);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* On s->env.runtime. */
+static int settle_in(struct owl_server *s, owl_error *reterr)
+{
+    struct owl_http_limits limits = http_limits(&s->limits);
+    pthread_mutex_lock(&s->lock);
+    int rc = make_locals(s, reterr);
+    pthread_mutex_unlock(&s->lock);
+    if (rc != 0)
+        return rc;
+    if (owl_http_new(s->env.runtime, &limits, &owl_http_front_ops, s, &s->http) != 0)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    rc = owl_addresses__bind(s, reterr);
+    if (rc == 0)
+        rc = open_stdio(s, reterr);
+    return rc == 0 ? enter_runtime(s, reterr) : rc;
+}
+
+/* What a failed start has made: nothing of it has run yet. */
 static void undo_start(struct owl_server *s)
 {
-    for (struct owl_address *a = s->addresses; a; a = a->next) {
-        owl_listener_free(a->listener);
-        a->listener = NULL;
-    }
-    close_wake(s);
     owl_stdio_peer_close(s, NULL);
-    if (s->env.runtime) {
+    if (!s->attached && s->env.runtime) {
         owl_runtime_stop(s->env.runtime);
         owl_runtime_join(s->env.runtime);
     }
+    pthread_mutex_lock(&s->lock);
+    owl_addresses__reap(s, true);
     atomic_store(&s->failed, true);
     atomic_store(&s->phase, OWL_PHASE_STOPPED);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int begin_start(struct owl_server *s, const char *what, owl_error *reterr)
+{
+    int fresh = OWL_PHASE_NEW;
+    pthread_mutex_lock(&s->lock);
+    bool won = atomic_compare_exchange_strong(&s->phase, &fresh, OWL_PHASE_STARTING);
+    pthread_mutex_unlock(&s->lock);
+    return won ? 0 : owl_server__too_late(s, what, reterr);
 }
 
 static int start(struct owl_server *s, owl_error *reterr)
 {
-    int fresh = OWL_PHASE_NEW;
-    if (!s->addresses && s->stdio_in < 0)
+    if (atomic_load(&s->phase) == OWL_PHASE_NEW && !s->addresses && s->stdio_in < 0)
         return owl_fail(
             reterr, OWL_ESTATE,
             "nowhere to serve: call owl_server_listen() or owl_server_serve_fds() first");
-    pthread_mutex_lock(&s->lock);
-    int rc = 0;
-    if (!atomic_compare_exchange_strong(&s->phase, &fresh, OWL_PHASE_RUNNING))
-        rc = too_late(s, "start", reterr);
-    pthread_mutex_unlock(&s->lock);
+    int rc = begin_start(s, "start", reterr);
     if (rc != 0)
         return rc;
-    pthread_mutex_lock(&s->lock);
     rc = make_runtime(s, reterr);
-    pthread_mutex_unlock(&s->lock);
     if (rc == 0)
-        rc = open_listeners(s, reterr);
-    if (rc == 0 &&
-        uv_async_init(owl_reactor_loop(owl_runtime_at(s->env.runtime, 0)), &s->wake, on_wake) != 0)
-        rc = owl_fail(reterr, OWL_EIO, "no descriptor for the wake-up handle");
-    if (rc == 0) {
-        s->wake.data = s;
-        atomic_store(&s->wake_open, true);
-        owl_timer_init(&s->sweep, on_sweep);
-        on_sweep(&s->sweep);
-    }
-    if (rc == 0 && s->stdio_in >= 0)
-        rc = owl_stdio_peer_open(s, reterr);
+        rc = settle_in(s, reterr);
     if (rc == 0)
         rc = owl_runtime_start(s->env.runtime, reterr);
-    if (rc != 0) {
+    if (rc != 0)
         undo_start(s);
-        return rc;
-    }
-    if (atomic_load(&s->stop_asked))
-        uv_async_send(&s->wake); /* stopped before it had started */
-    return 0;
+    return rc;
 }
 
 int owl_server_start(owl_server *s, owl_error *reterr)
 {
     return start(s, reterr);
+}
+
+int owl_server_attach(struct owl_server *s, struct owl_runtime *rt, owl_error *reterr)
+{
+    int rc = begin_start(s, "attach", reterr);
+    if (rc != 0)
+        return rc;
+    s->attached = true;
+    s->env.runtime = owl_runtime_aref(rt);
+    rc = settle_in(s, reterr);
+    if (rc != 0)
+        undo_start(s);
+    return rc;
+}
+
+static void wait_until_gone(struct owl_server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (!s->gone)
+        pthread_cond_wait(&s->going, &s->lock);
+    pthread_mutex_unlock(&s->lock);
 }
 
 int owl_server_join(owl_server *s)
@@ -401,7 +415,10 @@ int owl_server_join(owl_server *s)
         return -OWL_ESTATE;
     if (phase == OWL_PHASE_STOPPED)
         return 0;
-    owl_runtime_join(s->env.runtime);
+    if (s->attached)
+        wait_until_gone(s);
+    else
+        owl_runtime_join(s->env.runtime);
     atomic_store(&s->phase, OWL_PHASE_STOPPED);
     return 0;
 }
@@ -425,7 +442,7 @@ int owl_server_fd(owl_server *s, owl_error *reterr)
         }
     }
     if (!s->embedded)
-        return too_late(s, "fd", reterr);
+        return owl_server__too_late(s, "fd", reterr);
     return uv_backend_fd(owl_reactor_loop(owl_runtime_at(s->env.runtime, 0)));
 }
 

@@ -201,6 +201,7 @@ int owl_server_new(const owl_server_options *options, owl_server **ret_server, o
     if (!s)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
     pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->going, NULL);
     owl_map_init(&s->methods);
     owl_subs_init(s);
     s->stdio_in = s->stdio_out = -1;
@@ -230,12 +231,7 @@ static void free_lists(struct owl_server *s)
         owl_free(e->settings);
         owl_free(e);
     }
-    for (struct owl_address *a; (a = s->addresses);) {
-        s->addresses = a->next;
-        owl_listener_free(a->listener);
-        owl_tls_free(a->port.tls);
-        owl_free(a);
-    }
+    owl_addresses__reap(s, true);
     for (struct owl_plugin_handle *p; (p = s->plugins);) {
         s->plugins = p->next;
         if (p->def->done)
@@ -249,9 +245,11 @@ void owl_server_free(owl_server *s)
     if (!s)
         return;
     if (atomic_load(&s->phase) != OWL_PHASE_NEW && atomic_load(&s->phase) != OWL_PHASE_STOPPED) {
-        owl_server_stop(s);
+        owl_server__drain(s);
         OWL_IGNORE(owl_server_join(s)); /* it has been started: this cannot fail */
     }
+    if (atomic_load(&s->left) > 0)
+        return; /* calls that were left behind may be resumed at any time */
     owl_call_env_done(&s->env);
     owl_http_free(s->http);
     owl_cell_free(s->env.registry);
@@ -276,6 +274,7 @@ void owl_server_free(owl_server *s)
     owl_free(s->title);
     owl_free(s->instructions);
     owl_free(s->allow_hosts);
+    pthread_cond_destroy(&s->going);
     pthread_mutex_destroy(&s->lock);
     owl_free(s);
 }

@@ -12,6 +12,7 @@
 #include "call/task.h"
 #include "mcp/classify.h"
 #include "reactor/listen.h"
+#include "reactor/part.h"
 #include "server/replay.h"
 #include "transport/http1.h"
 #include "transport/stdio.h"
@@ -113,6 +114,8 @@ OWL_NODISCARD int owl_subs_updated(struct owl_server *s, owl_str uri);
 void owl_subs_task(struct owl_call_env *h, const struct owl_task *t);
 /* On @p r: end all of them. */
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r);
+/* On its reactor, which has ended for this server: stop the timers. */
+void owl_subs_stop(struct owl_server_local *l);
 
 /* ---- the server ---- */
 
@@ -129,7 +132,13 @@ struct owl_notify_queue {
     struct owl_timer timer;
 };
 
-enum owl_phase { OWL_PHASE_NEW, OWL_PHASE_RUNNING, OWL_PHASE_STOPPING, OWL_PHASE_STOPPED };
+enum owl_phase {
+    OWL_PHASE_NEW,
+    OWL_PHASE_STARTING,
+    OWL_PHASE_RUNNING,
+    OWL_PHASE_STOPPING, /* it drains */
+    OWL_PHASE_STOPPED   /* joined, or its start failed */
+};
 
 struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
@@ -141,20 +150,25 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_notify_queue changes, tasks;
     struct owl_list sse_peers; /* server/front_sse.c */
     struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
-    struct owl_timer timer;    /* grace, then the wait for connections to close */
-    struct owl_msg drain;
+    struct owl_timer timer;    /* run.c: grace, then the wait for connections to close */
     bool draining;
-    uint64_t drain_ms; /* since when, monotonic */
+    bool ended;         /* nothing is begun here any more */
+    uint64_t grace_end; /* when calls are ended, monotonic, in ms */
+    uint64_t leave_at;  /* when those that do not end are left */
     unsigned waited_ms;
     size_t n_readers; /* streams that read logs; other reactors may write them */
     size_t host_n;    /* the Host that was allowed last: nearly every request has the same */
     char host[256];
 };
 
+/* In the list of its server, under the lock; freed by owl_addresses__reap(). */
 struct owl_address {
     struct owl_address *next;
-    struct owl_listener *listener;
-    struct owl_http_port port; /* its `tls` is this address's own */
+    struct owl_server *server;
+    struct owl_listener *listener; /* NULL before the start */
+    bool closing;                  /* owl_server_unlisten() */
+    atomic_bool closed;            /* no reactor knows the listener any more */
+    struct owl_http_port port;     /* its `tls` is this address's own */
     char text[];
 };
 
@@ -184,7 +198,7 @@ struct owl_server {
     struct owl_log log;
     atomic_int phase;     /* enum owl_phase */
     atomic_bool failed;   /* its start; it is OWL_PHASE_STOPPED then, and can only be freed */
-    pthread_mutex_t lock; /* registration against start */
+    pthread_mutex_t lock; /* registration against start and stop; addresses */
     char *name, *version, *title, *instructions, *allow_hosts;
     struct owl_buf info; /* serverInfo */
     unsigned revs;
@@ -207,11 +221,15 @@ struct owl_server {
     struct owl_stdio_peer *stdio; /* server/front_stdio.c; at most one */
     int stdio_in, stdio_out;      /* -1: none */
     struct owl_server_local *local;
-    atomic_uint n_ended; /* reactors that have nothing left to do */
-    uv_async_t wake;     /* on reactor 0: owl_server_stop() from a signal handler */
-    atomic_bool wake_open, stop_asked;
-    atomic_uint wakers;      /* threads within owl_server_stop() */
-    struct owl_timer sweep;  /* on reactor 0: expired sessions */
+    struct owl_runtime_part part;
+    struct owl_msg begin;   /* to reactor 0 */
+    bool attached;          /* the runtime is another's */
+    atomic_uint pending;    /* reactors and listeners that have not ended */
+    atomic_size_t left;     /* calls that did not end: they may touch the server at any time */
+    bool ended;             /* under the lock: nothing is pending, and nothing is posted any more */
+    bool gone;              /* under the lock: the runtime does not know it any more … */
+    pthread_cond_t going;   /* … as told by this */
+    struct owl_timer sweep; /* on reactor 0: expired sessions */
     struct owl_timer gather; /* on reactor 0: changes are being gathered */
     atomic_uint telling;     /* changes that some reactor still tells of */
     struct owl_map touched;  /* on reactor 0: resources that clients are about to hear of … */
@@ -247,6 +265,34 @@ void owl_server_caps(struct owl_server *s, struct owl_snapshot *snap, enum owl_r
 OWL_NODISCARD int owl_limits_read(const owl_limits *given, owl_limits *ret, owl_error *reterr);
 /* A page of a list as the result of @p c; for the list methods. */
 enum owl_verdict owl_list_run(struct owl_call *c, enum owl_kind kind);
+/* ---- run.c ---- */
+
+/* Start on a runtime of the caller's, before or after its own start, instead of owl_server_start(). The
+ * server is a part of it, of level 0; owl_server_stop() drains that part, owl_server_join() waits until
+ * it has left, on a thread that is not a reactor's. It needs no address. After a failure the server can
+ * only be freed, as after owl_server_start(). @errors as there; OWL_ESTATE also if the runtime is
+ * stopping, or runs and the server has a pair of descriptors to serve. */
+OWL_NODISCARD int owl_server_attach(struct owl_server *s, struct owl_runtime *rt,
+                                    owl_error *reterr);
+/* [any] Drain, without a hurry if that is under way. */
+void owl_server__drain(struct owl_server *s);
+/* [any] Post to reactor 0; false once the server has ended. */
+OWL_NODISCARD bool owl_server__post(struct owl_server *s, struct owl_msg *m);
+/* One of what is pending has ended. The last one is the end of the server, which may then be freed. */
+void owl_server__ended_one(struct owl_server *s);
+/* What a start that came too late says. */
+int owl_server__too_late(const struct owl_server *s, const char *what, owl_error *reterr);
+
+/* ---- addresses.c ---- */
+
+/* Bind all of them. What was bound before a failure stays so until the reap. */
+OWL_NODISCARD int owl_addresses__bind(struct owl_server *s, owl_error *reterr);
+/* Under the lock. */
+void owl_addresses__start(struct owl_server *s);
+void owl_addresses__stop(struct owl_server *s, struct owl_reactor *r);
+/* Under the lock, or alone: free those that are closed, or with @p all every one. */
+void owl_addresses__reap(struct owl_server *s, bool all);
+
 /* Publish the registry as it is now and tell the clients. */
 OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 

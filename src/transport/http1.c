@@ -65,6 +65,7 @@ static struct owl_http__shard *shard_new(struct owl_http *h, struct owl_reactor 
     s->http = h;
     s->reactor = r;
     owl_list_init(&s->conns);
+    s->n_conns = 0;
     owl_list_init(&s->behind);
     s->queued = 0;
     s->max_queued = h->limits.queue_total_bytes / n;
@@ -446,6 +447,7 @@ static void on_closed(uv_handle_t *handle)
         h->ops.gone(h->user, &c->req);
     owl_http__parse_release(&c->parse);
     owl_buf_done(&c->ahead);
+    c->shard->n_conns--;
     conn_free(c);
 }
 
@@ -498,6 +500,7 @@ static struct owl_http__conn *conn_new(struct owl_http__shard *s, struct owl_tls
     c->parse.bodies = s->bodies;
     owl_list_init(&c->behind);
     owl_list_add(&s->conns, &c->link);
+    s->n_conns++;
     return c;
 }
 
@@ -543,6 +546,11 @@ void owl_http_close(struct owl_http *h, struct owl_reactor *r)
     owl_timer_stop(&s->turn);
     OWL_LIST_EACH (&s->conns, it)
         owl_http__close(OWL_CONTAINER(it, struct owl_http__conn, link));
+}
+
+size_t owl_http_connections(const struct owl_http *h, const struct owl_reactor *r)
+{
+    return h->shards[owl_reactor_index(r)]->n_conns;
 }
 
 /* ---- the request ---- */

@@ -46,7 +46,7 @@ struct owl_http_ops {
 
 OWL_NODISCARD int owl_http_new(struct owl_runtime *rt, const struct owl_http_limits *limits,
                                const struct owl_http_ops *ops, void *user, struct owl_http **ret);
-/* After all reactors have ended. */
+/* After all reactors have ended, or have no connections any more. */
 void owl_http_free(struct owl_http *h);
 
 /* What a listener hands its connections to. */
@@ -61,6 +61,8 @@ void owl_http_accept(void *user, struct owl_reactor *r, int fd, struct owl_peer 
 void owl_http_drain(struct owl_http *h, struct owl_reactor *r);
 /* On @p r: close every connection now (`gone` is called for open requests). */
 void owl_http_close(struct owl_http *h, struct owl_reactor *r);
+/* On @p r: how many connections there are, those included whose end the loop has not run yet. */
+size_t owl_http_connections(const struct owl_http *h, const struct owl_reactor *r);
 
 /* ---- the request ---- */
 

@@ -27,6 +27,7 @@ struct owl_http__shard {
     struct owl_http *http;
     struct owl_reactor *reactor;
     struct owl_list conns;
+    size_t n_conns;         /* of these, and those that are being closed */
     struct owl_list behind; /* those with unsent output, first those that read least lately */
     size_t queued;          /* unsent output of all of them */
     size_t max_queued;

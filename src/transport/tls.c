@@ -15,6 +15,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/alloc.h"
@@ -26,6 +27,7 @@ enum {
 };
 
 struct owl_tls {
+    atomic_uint refs; /* the owner's and one a connection */
     pthread_mutex_t lock;
     SSL_CTX *ctx; /* under lock */
     BIO_METHOD *spans;
@@ -33,6 +35,7 @@ struct owl_tls {
 };
 
 struct owl_tls_conn {
+    struct owl_tls *of;
     SSL *ssl;
     struct owl_buf *out;
     owl_str in; /* fed and not used yet */
@@ -285,6 +288,7 @@ int owl_tls_new(const struct owl_tls_files *files, struct owl_tls **ret, owl_err
     struct owl_tls *t = owl_calloc(1, sizeof(*t));
     if (!t)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
+    atomic_init(&t->refs, 1);
     pthread_mutex_init(&t->lock, NULL);
     t->spans = span_method();
     bool ready = files_init(t, files) && t->spans;
@@ -299,7 +303,7 @@ int owl_tls_new(const struct owl_tls_files *files, struct owl_tls **ret, owl_err
 
 void owl_tls_free(struct owl_tls *t)
 {
-    if (!t)
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1u, memory_order_acq_rel) != 1)
         return;
     SSL_CTX_free(t->ctx);
     BIO_meth_free(t->spans);
@@ -345,6 +349,8 @@ struct owl_tls_conn *owl_tls_conn_new(struct owl_tls *t, struct owl_buf *out)
         ERR_clear_error();
         return NULL;
     }
+    atomic_fetch_add_explicit(&t->refs, 1u, memory_order_relaxed);
+    c->of = t;
     c->out = out;
     BIO_set_data(b, c);
     BIO_set_init(b, 1);
@@ -359,6 +365,7 @@ void owl_tls_conn_free(struct owl_tls_conn *c)
     if (!c)
         return;
     SSL_free(c->ssl);
+    owl_tls_free(c->of);
     owl_free(c->peer);
     owl_free(c);
 }

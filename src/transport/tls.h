@@ -21,7 +21,7 @@ struct owl_tls_files {     /* all PEM */
 /* Reads the files. @errors OWL_EINVAL, OWL_EIO (both name the file and what is wrong), OWL_ENOMEM. */
 OWL_NODISCARD int owl_tls_new(const struct owl_tls_files *files, struct owl_tls **ret,
                               owl_error *reterr);
-/* After the last connection. NULL is fine. */
+/* [any] Connections that were made of it live on. NULL is fine. */
 void owl_tls_free(struct owl_tls *t);
 /* [any] Reads the files again, for connections that begin from now on. After a failure (as above)
  * everything is as it was. */

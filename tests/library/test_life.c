@@ -148,7 +148,6 @@ TEST(an_address_that_cannot_be_served_is_refused, "")
     start_refused(taken, NULL, -OWL_EIO, taken);
     free(taken);
     owl_error e = {0};
-    assert_int_equal(owl_server_listen(s, "127.0.0.1:0", &e), -OWL_ESTATE);
     assert_int_equal(owl_server_serve_fds(s, 0, 1, &e), -OWL_ESTATE);
     server_end(s);
 

@@ -91,7 +91,7 @@ TEST(a_listener_with_bad_files_does_not_keep_others_from_reloading, "OR-3.10")
     assert_int_equal(owl_server_listen_tls(s, "127.0.0.1:0", &bad, &e), 0);
     assert_int_equal(owl_server_reload_tls(s, &e), 0);
     assert_int_equal(owl_server_start(s, &e), 0);
-    assert_int_equal(owl_server_listen_tls(s, "127.0.0.1:0", &good, &e), -OWL_ESTATE);
+    assert_int_equal(owl_server_listen_tls(s, "127.0.0.1:0", &good, &e), 0); /* one more */
     int port = owl_server_port(s);
     long before = serial_at(port);
 
