@@ -181,6 +181,7 @@ static void on_drain(struct owl_reactor *r, struct owl_msg *m)
         owl_listener_stop(a->listener, r);
     owl_subs_end(s, r);
     owl_sse_leave(s, r);
+    owl_entries_end(s, r);
     if (s->http)
         owl_http_drain(s->http, r);
     h->idle_data = l;
@@ -282,7 +283,7 @@ static int make_runtime(struct owl_server *s, owl_error *reterr)
     }
     s->env.registry = owl_cell_new(s->env.runtime, snap, ref_snapshot, unref_snapshot);
     if (s->env.registry)
-        return 0;
+        return owl_routes_start(s) == 0 ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
     owl_snapshot_aunref(snap);
     return owl_fail(reterr, OWL_ENOMEM, NULL);
 }

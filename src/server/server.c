@@ -207,6 +207,8 @@ int owl_server_new(const owl_server_options *options, owl_server **ret_server, o
     rc = apply_options(s, &o, reterr);
     if (rc == 0 && (rc = add_methods(s)) != 0)
         owl_fail(reterr, OWL_ENOMEM, NULL);
+    if (rc == 0)
+        rc = owl_routes_add(s, reterr);
     if (rc != 0) {
         owl_server_free(s);
         return rc;
@@ -255,6 +257,7 @@ void owl_server_free(owl_server *s)
     owl_call_env_done(&s->env);
     owl_http_free(s->http);
     owl_cell_free(s->env.registry);
+    owl_routes_done(s);
     owl_subs_done(s);
     for (unsigned i = 0; s->local && i < owl_runtime_count(s->env.runtime); i++)
         owl_map_done(&s->local[i].sse_ids);

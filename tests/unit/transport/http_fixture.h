@@ -1,22 +1,18 @@
 /* A server on a loopback port with a few paths that show what it does, for the client of http_client.h.
  *
  *   /echo          "METHOD path?query body", at once
- *   /later         the same, in a later turn of the loop
- *   /hold          never answered
+ *   /later, /hold  the same, in a later turn of the loop; never
  *   /big?n         n bytes
  *   /stream        an event stream of three pieces
  *   /stream-later  begun now, its pieces in later turns
  *   /stream-hold   begun, one piece, never ended
- *   /patient       a stream, begun when the request has waited for the second time; or with
- *   /patient-reply a whole answer
- *   /flood         a stream that is written to until it fails
- *   /empty, /teapot  204; 418
+ *   /patient       a stream, begun when the request has waited for the second time; /patient-reply
+ *   /flood, /empty, /teapot  a stream that is written to until it fails; 204; 418
  *   /extra, /keep  the arena is taken: with further header lines; and kept
  *   /starve?n      n bytes, but without memory to queue them
  *   /closed        answered after owl_http_close(); /closed-stream is not ended: it is gone
  * and, if the body does not come with the head:
- *   /refuse        401, without the body
- *   /ask?1, ?0     in a later turn like /echo; 403, without the body; /ask: never decided */
+ *   /refuse        401, without it; /ask?1, ?0, nothing: later like /echo; 403, without it; never */
 #ifndef OWL_TEST_HTTP_FIXTURE_H
 #define OWL_TEST_HTTP_FIXTURE_H
 
