@@ -59,6 +59,8 @@ static void peer_release(struct peer *p)
     p->req = NULL;
     owl_list_del(&p->node);
     peer_hide(p);
+    if (p->session)
+        owl_session_end(p->session);
     owl_session_aunref(p->session);
     owl_places_give(&s->streams);
     owl_free(p);
@@ -74,6 +76,8 @@ static void peer_gone(struct owl_hook *h)
     p->req = NULL;
     bool calls = p->busy++ > 0;
     peer_hide(p);
+    if (p->session)
+        owl_session_end(p->session);
     if (calls) {
         OWL_LIST_EACH (&l->calls, it) {
             struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
@@ -186,7 +190,7 @@ static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req, owl
                                   .let_go = peer_let_go,
                                   .can_send = true};
     p->req = req;
-    /* Sessions count from 1: the upper half is left for those who have none yet. */
+    /* The serials of sessions leave the upper half for those who have none yet. */
     p->scope = UINT64_C(1) << 63 | atomic_fetch_add(&scopes, 1);
     p->front.client = owl_http_peer_number(req);
     if (!p->front.client)

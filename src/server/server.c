@@ -141,14 +141,15 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms,
                                    s->limits.subscription_bytes);
-    if (s->sessions)
-        owl_sessions_on_end(s->sessions, on_session_end, s);
     s->replays = owl_replay_table_new(&replay);
     s->env.tasks = owl_task_store_memory_new(s->limits.tasks, s->limits.task_bytes);
     s->env.task_changed = owl_subs_task;
     s->env.task_poll_ms = TASK_POLL_MS;
     if (!s->registry || !s->sessions || !s->replays || !s->env.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
+    OWL_IGNORE(owl_sessions_observe(/* the first of them */
+                                    s->sessions, &(struct owl_session_observer){
+                                                     .ended = on_session_end, .user = s}));
     if (owl_state_key_init(&s->env.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
     rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
