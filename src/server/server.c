@@ -112,6 +112,7 @@ static void on_session_end(void *user, struct owl_session *session)
 {
     struct owl_server *s = user;
     owl_replay_table_forget(s->replays, owl_session_serial(session));
+    owl_peer_session_ended(s, session);
 }
 
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
@@ -259,6 +260,7 @@ void owl_server_free(owl_server *s)
     owl_http_free(s->http);
     owl_cell_free(s->env.registry);
     owl_routes_done(s);
+    owl_peer_done(s);
     owl_subs_done(s);
     for (unsigned i = 0; s->local && i < owl_runtime_count(s->env.runtime); i++)
         owl_map_done(&s->local[i].sse_ids);
