@@ -406,7 +406,8 @@ void owl_front__sse_post(void *data, const struct owl_route_req *r)
     struct owl_server *s = r->server;
     struct owl_http_req *req = r->http;
     owl_str id = session_id(owl_http_view(req)->query);
-    struct owl_reactor *to = id.n < ID_BYTES ? owl_runtime_named(s->env.runtime, id) : NULL;
+    struct owl_reactor *to = id.n > 0 && id.n < ID_BYTES ? owl_runtime_named(s->env.runtime, id)
+                                                         : NULL;
     struct letter *l = to ? letter_new(s, req, r->principal, id) : NULL;
     if (!l) {
         owl_front__reply_error(s, req, to ? 503 : 404, to ? BUSY : UNKNOWN);

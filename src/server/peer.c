@@ -215,27 +215,26 @@ static struct request *request_new(struct owl_server *s, struct owl_session *ses
     return q;
 }
 
-int owl_session_request(struct owl_server *s, struct owl_session *session, const char *method,
-                        owl_str params, unsigned timeout_ms, owl_session_answer_fn *done,
-                        void *user)
+int owl_session_request(struct owl_server *s, struct owl_session *session,
+                        const struct owl_session_question *question)
 {
     struct owl_reactor *r;
-    owl_str name = owl_str_of(method);
+    owl_str name = owl_str_of(question->method);
     int rc = reactor_of(s, session, &r);
     if (rc != 0)
         return rc;
-    if (name.n > OWL_RPC_METHOD_BYTES || params.n > OWL_PEER_REQUEST_BYTES - name.n)
+    if (name.n > OWL_RPC_METHOD_BYTES || question->params.n > OWL_PEER_REQUEST_BYTES - name.n)
         return -OWL_ELIMIT;
     if (!owl_session_enter(session, OWL_SESSION_QUESTIONS, MAX_OF_SESSION))
         return -OWL_EBUSY;
-    struct request *q = request_new(s, session, name, params);
+    struct request *q = request_new(s, session, name, question->params);
     if (!q) {
         owl_session_leave(session, OWL_SESSION_QUESTIONS);
         return -OWL_ENOMEM;
     }
-    q->done = done;
-    q->user = user;
-    q->timeout_ms = timeout_ms ? timeout_ms : (unsigned)s->limits.question_ms;
+    q->done = question->done;
+    q->user = question->user;
+    q->timeout_ms = question->timeout_ms ? question->timeout_ms : (unsigned)s->limits.question_ms;
     if (owl_post(r, &q->msg))
         return 0;
     request_free(q);

@@ -28,14 +28,20 @@ OWL_NODISCARD int owl_session_send(struct owl_server *s, struct owl_session *ses
  * answers; or -OWL_ENOMEM. */
 typedef void owl_session_answer_fn(void *user, int rc, owl_str payload);
 
-/* [any] Asks the client: a request with @p params (a JSON object on one line, or absent). All is
- * copied. @p done is called once, never from inside this call, unless this fails. Whether the client
- * has declared that it can answer is for the caller to know. After @p timeout_ms (0: that of
- * questions, owl_limits.question_ms) the client is told that nobody waits any more. @errors as
+struct owl_session_question {
+    const char *method;
+    owl_str params;      /* a JSON object on one line, or absent */
+    unsigned timeout_ms; /* 0: that of questions, owl_limits.question_ms */
+    owl_session_answer_fn *done;
+    void *user;
+};
+
+/* [any] Asks the client; all is copied. `done` is called once, never from inside this call, unless
+ * this fails. Whether the client has declared that it can answer is for the caller to know. When the
+ * time is over the client is told that nobody waits any more. @errors as
  * owl_session_send(), OWL_EBUSY (64 questions wait for its answers), OWL_ELIMIT (too long). */
 OWL_NODISCARD int owl_session_request(struct owl_server *s, struct owl_session *session,
-                                      const char *method, owl_str params, unsigned timeout_ms,
-                                      owl_session_answer_fn *done, void *user);
+                                      const struct owl_session_question *question);
 
 /* ---- from a client ---- */
 

@@ -289,8 +289,9 @@ static void on_reply(void *user, int rc, owl_str payload)
 
 static int request(struct reply *r, unsigned ms)
 {
-    return owl_session_request(s, atomic_load(&session), "roots/list", (owl_str){NULL, 0}, ms,
-                               on_reply, r);
+    struct owl_session_question q = {
+        .method = "roots/list", .timeout_ms = ms, .done = on_reply, .user = r};
+    return owl_session_request(s, atomic_load(&session), &q);
 }
 
 static void answer(struct client *c, msg *m, const char *rest)
@@ -318,9 +319,8 @@ TEST(a_session_answers_requests_on_every_front, "")
         assert_true(reaches(&no.n, 1));
         assert_int_equal(no.rc, -OWL_ETOOL);
         assert_string_equal(no.payload, "{\"code\":1,\"message\":\"no\"}");
-        assert_int_equal(owl_session_request(s, atomic_load(&session), "roots/list",
-                                             OWL_STR("{\"a\":1}"), 0, on_reply, &params),
-                         0);
+        struct owl_session_question q = {"roots/list", OWL_STR("{\"a\":1}"), 0, on_reply, &params};
+        assert_int_equal(owl_session_request(s, atomic_load(&session), &q), 0);
         msg *m = next(&c);
         assert_int_equal(int_at(m, "params/a"), 1);
         answer(&c, m, "\"result\":{}");
