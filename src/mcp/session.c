@@ -54,6 +54,7 @@ struct owl_session {
     _Atomic uint64_t used_ms, streams;
     atomic_int level;
     atomic_bool initialized, ended;
+    atomic_int stream; /* reactor + 1; 0: none */
     enum owl_rev rev;
     unsigned owner;
     uint64_t serial;
@@ -79,8 +80,8 @@ struct owl_sessions {
     atomic_size_t uri_bytes; /* of what sessions are subscribed to */
     size_t max, max_uri_bytes;
     uint64_t idle_ms;
-    void (*on_end)(void *user, struct owl_session *s); /* or NULL */
-    void *on_end_user;
+    struct owl_session_observer observers[OWL_SESSION_OBSERVERS];
+    size_t n_observers;
     void *memory; /* of which this is the aligned part */
 };
 
@@ -102,7 +103,25 @@ uint64_t owl_session_next_stream(struct owl_session *s)
     return atomic_fetch_add(&s->streams, 1) + 1;
 }
 
-struct owl_session *owl_session_new(struct owl_sessions *t, const struct owl_session_init *init)
+/* Processes begin where no other does: 62 random bits, so that even those that run for years count
+ * on without meeting another, or the upper half, which other scopes have. */
+static uint64_t next_serial(void)
+{
+    static _Atomic uint64_t last;
+    uint64_t first = 0;
+    if (atomic_load(&last) == 0) {
+        /* Without random numbers the time of day must do. */
+        if (owl_random(&first, sizeof first) != 0)
+            first = (uint64_t)owl_wall_ms() << 20 ^ owl_now_ns();
+        first = first >> 2 | 1;
+        uint64_t none = 0;
+        atomic_compare_exchange_strong(&last, &none, first);
+    }
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
+/* Nobody has heard of it yet. */
+static struct owl_session *session_make(struct owl_sessions *t, const struct owl_session_init *init)
 {
     size_t n = sizeof(struct owl_session) + init->client_caps.n + init->client_info.n +
                init->principal.n;
@@ -126,19 +145,71 @@ struct owl_session *owl_session_new(struct owl_sessions *t, const struct owl_ses
     atomic_init(&s->level, OWL_LEVEL_INFO);
     atomic_init(&s->initialized, false);
     atomic_init(&s->ended, false);
+    atomic_init(&s->stream, 0);
     s->table = t;
     if (t)
         atomic_fetch_add(&t->refs, 1u);
-    static _Atomic uint64_t serials;
     s->rev = init->rev;
     s->owner = init->owner;
-    s->serial = atomic_fetch_add(&serials, 1) + 1;
+    s->serial = next_serial();
     char *p = s->text;
     s->client_caps = copy_text(&p, init->client_caps);
     s->client_info = copy_text(&p, init->client_info);
     s->principal = copy_text(&p, init->principal);
     return s;
 }
+
+/* ---- observers */
+
+static void tell_opened(struct owl_session *s)
+{
+    const struct owl_sessions *t = s->table;
+    for (size_t i = 0; t && i < t->n_observers; i++)
+        if (t->observers[i].opened)
+            t->observers[i].opened(t->observers[i].user, s);
+}
+
+static void tell_ended(struct owl_session *s)
+{
+    const struct owl_sessions *t = s->table;
+    for (size_t i = 0; t && i < t->n_observers; i++)
+        if (t->observers[i].ended)
+            t->observers[i].ended(t->observers[i].user, s);
+}
+
+void owl_session_roots_changed(struct owl_session *s)
+{
+    const struct owl_sessions *t = s->table;
+    for (size_t i = 0; t && i < t->n_observers; i++)
+        if (t->observers[i].roots_changed)
+            t->observers[i].roots_changed(t->observers[i].user, s);
+}
+
+void owl_session_set_log_level(struct owl_session *s, owl_level level)
+{
+    const struct owl_sessions *t = s->table;
+    atomic_store(&s->level, (int)level);
+    for (size_t i = 0; t && i < t->n_observers; i++)
+        if (t->observers[i].level)
+            t->observers[i].level(t->observers[i].user, s, level);
+}
+
+struct owl_session *owl_session_new(struct owl_sessions *t, const struct owl_session_init *init)
+{
+    struct owl_session *s = session_make(t, init);
+    if (s)
+        tell_opened(s);
+    return s;
+}
+
+void owl_session_end(struct owl_session *s)
+{
+    OWL_ASSERT(!s->stripe);
+    if (!atomic_exchange(&s->ended, true))
+        tell_ended(s);
+}
+
+/* ---- one session, further */
 
 static void table_unref(struct owl_sessions *t)
 {
@@ -236,11 +307,6 @@ owl_level owl_session_log_level(const struct owl_session *s)
     return (owl_level)atomic_load(&s->level);
 }
 
-void owl_session_set_log_level(struct owl_session *s, owl_level level)
-{
-    atomic_store(&s->level, (int)level);
-}
-
 bool owl_session_ended(const struct owl_session *s)
 {
     return atomic_load(&s->ended);
@@ -249,6 +315,22 @@ bool owl_session_ended(const struct owl_session *s)
 uint64_t owl_session_serial(const struct owl_session *s)
 {
     return s->serial;
+}
+
+int owl_session_stream_at(const struct owl_session *s)
+{
+    return atomic_load(&s->stream) - 1;
+}
+
+void owl_session_set_stream(struct owl_session *s, unsigned reactor)
+{
+    atomic_store(&s->stream, (int)reactor + 1);
+}
+
+void owl_session_clear_stream(struct owl_session *s, unsigned reactor)
+{
+    int here = (int)reactor + 1;
+    atomic_compare_exchange_strong(&s->stream, &here, 0);
 }
 
 bool owl_places_take(struct owl_places *p)
@@ -327,11 +409,12 @@ struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms, size_t max_u
     return t;
 }
 
-void owl_sessions_on_end(struct owl_sessions *t, void (*fn)(void *user, struct owl_session *s),
-                         void *user)
+int owl_sessions_observe(struct owl_sessions *t, const struct owl_session_observer *o)
 {
-    t->on_end = fn;
-    t->on_end_user = user;
+    if (t->n_observers == OWL_SESSION_OBSERVERS)
+        return -OWL_ELIMIT;
+    t->observers[t->n_observers++] = *o;
+    return 0;
 }
 
 static struct stripe *stripe_of(struct owl_sessions *t, owl_str id)
@@ -358,10 +441,9 @@ static void take_out(struct owl_sessions *t, struct stripe *st, struct owl_sessi
 }
 
 /* After it was taken out, under no lock; takes the reference. */
-static void has_ended(struct owl_sessions *t, struct owl_session *s)
+static void has_ended(struct owl_session *s)
 {
-    if (t->on_end)
-        t->on_end(t->on_end_user, s);
+    tell_ended(s);
     owl_session_aunref(s);
 }
 
@@ -400,13 +482,19 @@ static int insert(struct owl_sessions *t, struct owl_session *s)
 static int open_counted(struct owl_sessions *t, const struct owl_session_init *init,
                         struct owl_session **ret)
 {
-    struct owl_session *s = owl_session_new(t, init);
+    struct owl_session *s = session_make(t, init);
     if (!s)
         return -OWL_ENOMEM;
     int n = snprintf(s->id, sizeof(s->id), "%u-", init->owner);
     int rc = owl_random_hex(s->id + n, RANDOM_BYTES);
-    if (rc == 0)
+    if (rc == 0) {
+        tell_opened(s); /* as soon as it is in the table anybody may end it */
         rc = insert(t, s);
+        if (rc != 0) {
+            atomic_store(&s->ended, true);
+            tell_ended(s);
+        }
+    }
     if (rc == 0)
         *ret = s;
     else
@@ -543,7 +631,7 @@ bool owl_sessions_end(struct owl_sessions *t, owl_str id)
         take_out(t, st, s);
     pthread_mutex_unlock(&st->lock);
     if (s)
-        has_ended(t, s);
+        has_ended(s);
     return s != NULL;
 }
 
@@ -658,7 +746,7 @@ static size_t sweep_batch(struct owl_sessions *t, struct stripe *st, enum kind k
     pthread_mutex_unlock(&st->lock);
     OWL_LIST_EACH (&ended, it) {
         owl_list_del(it);
-        has_ended(t, OWL_CONTAINER(it, struct owl_session, node));
+        has_ended(OWL_CONTAINER(it, struct owl_session, node));
     }
     return count;
 }

@@ -29,9 +29,11 @@ struct owl_session_init {
 };
 
 /* A session outside any table (stdio, the old HTTP+SSE): id "". What it is subscribed to counts
- * among that of @p t (may be NULL). One reference; NULL without memory. */
+ * among that of @p t (may be NULL), whose observers hear of it. One reference; NULL without memory. */
 OWL_NODISCARD struct owl_session *owl_session_new(struct owl_sessions *t,
                                                   const struct owl_session_init *init);
+/* End such a session: owl_session_ended() is true. Harmless if it is repeated. */
+void owl_session_end(struct owl_session *s);
 struct owl_session *owl_session_aref(struct owl_session *s);
 void owl_session_aunref(struct owl_session *s);
 
@@ -49,8 +51,20 @@ owl_level owl_session_log_level(const struct owl_session *s);
 void owl_session_set_log_level(struct owl_session *s, owl_level level);
 bool owl_session_ended(const struct owl_session *s);
 
-/* A number that no other session of this process ever has; not 0. */
+/* The client says that its roots have changed: the observers hear of it. */
+void owl_session_roots_changed(struct owl_session *s);
+
+/* A number that no other session has, of this process nor, as good as certainly, of one before or
+ * after it: a store may keep it. Not 0, and less than 2^63. Nothing is to depend on clients not
+ * knowing it. */
 uint64_t owl_session_serial(const struct owl_session *s);
+
+/* On which reactor the newest stream lives that the session can be spoken to on outside of calls:
+ * stdio, the old HTTP+SSE, GET. Index, or -1: it has none. */
+int owl_session_stream_at(const struct owl_session *s);
+void owl_session_set_stream(struct owl_session *s, unsigned reactor);
+/* The last stream of that reactor has ended; one that has been opened elsewhere stays. */
+void owl_session_clear_stream(struct owl_session *s, unsigned reactor);
 
 /* One more of what it may have only so many of, until it leaves. False: there are @p most. */
 enum owl_session_part { OWL_SESSION_CALLS, OWL_SESSION_QUESTIONS, OWL_SESSION__PARTS };
@@ -70,10 +84,22 @@ bool owl_session_subscribed(struct owl_session *s, owl_str uri);
  * subscriptions take @p max_uri_bytes at most (0: no limit). NULL without memory. */
 OWL_NODISCARD struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms,
                                                     size_t max_uri_bytes);
-/* What @p fn does when a session has ended in whatever way but owl_sessions_free(), on the thread that
- * ended it; it may not use the table. Before the first session. */
-void owl_sessions_on_end(struct owl_sessions *t, void (*fn)(void *user, struct owl_session *s),
-                         void *user);
+/* What parts of a program hear of sessions on every front. Each function may be NULL. They are called
+ * on the thread on which it happens (a reactor; whichever ends the session), under no lock, in the
+ * order of their registration, and may not use the table. One that needs a thread of its own
+ * posts; it may count the session. */
+struct owl_session_observer {
+    void (*opened)(void *user, struct owl_session *s); /* before anything else of the session */
+    void (*ended)(void *user, struct owl_session *s);  /* once; in whatever way but by
+                                                          owl_sessions_free() */
+    void (*level)(void *user, struct owl_session *s, owl_level level); /* it wants these logs */
+    void (*roots_changed)(void *user, struct owl_session *s);
+    void *user;
+};
+enum { OWL_SESSION_OBSERVERS = 8 };
+/* Before the first session; copied. @errors OWL_ELIMIT (there are OWL_SESSION_OBSERVERS). */
+OWL_NODISCARD int owl_sessions_observe(struct owl_sessions *t,
+                                       const struct owl_session_observer *o);
 /* Ends all; sessions that are still referenced live on outside the table. */
 void owl_sessions_free(struct owl_sessions *t);
 /* A new session in the table, with a reference for the caller. In a full table one that nobody

@@ -9,6 +9,7 @@
 #include "codec/json.h"
 #include "codec/scan.h"
 #include "mcp/headers.h"
+#include "server/peer.h"
 
 enum { MAX_VERSION = 256 }; /* bytes of a version that a refusal repeats */
 #define BATCHES (OWL_REV_BIT(OWL_REV_2025_03_26 + 1) - 1) /* revisions that have them */
@@ -186,15 +187,39 @@ static void cancel(struct entry *e)
     }
 }
 
+/* To the parts that want to hear of it. */
+static void pass_on(struct entry *e, bool known)
+{
+    struct owl_inbound *in = e->in;
+    struct owl_session *session = e->class.era == OWL_ERA_LEGACY ? in->session : NULL;
+    if (e->class.era == OWL_ERA_LEGACY && (!session || !owl_session_initialized(session)))
+        return;
+    if (session && owl_str_is(e->msg.method, "notifications/roots/list_changed")) {
+        known = true;
+        owl_session_roots_changed(session);
+    }
+    owl_peer_heard(&(struct owl_peer_note){.server = in->front->server,
+                                           .reactor = in->front->reactor,
+                                           .session = session,
+                                           .principal = in->front->principal,
+                                           .method = e->msg.method,
+                                           .params = e->msg.params},
+                   known);
+}
+
 static enum owl_dispatched take_notification(struct entry *e)
 {
     struct owl_inbound *in = e->in;
     bool legacy = e->class.era == OWL_ERA_LEGACY;
+    bool known = true;
     if (legacy && in->session && owl_str_is(e->msg.method, "notifications/initialized"))
         owl_session_set_initialized(in->session);
     /* A modern client cancels over HTTP by closing its stream: ids are only its own there. */
     else if (owl_str_is(e->msg.method, "notifications/cancelled") && (legacy || !in->front->http))
         cancel(e);
+    else
+        known = false;
+    pass_on(e, known);
     return OWL_DISPATCH_ACCEPTED;
 }
 
@@ -206,7 +231,8 @@ static int take_response(struct entry *e)
     if (in->front->http && classify(e) != 0)
         return -e->err.code;
     e->msg.id = id;
-    if (!owl_ask_answer(&in->front->server->env, in->session, &e->msg))
+    if (!owl_peer_answer(in->front->server, in->session, &e->msg) &&
+        !owl_ask_answer(&in->front->server->env, in->session, &e->msg))
         OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch",
                 "nobody waits for response %.*s", (int)id.n, id.p ? id.p : "");
     return 0;

@@ -1,17 +1,19 @@
 /* server/front.h - what the files of the HTTP front share.
- * Layer: server (private to routes.c and the front_*.c of HTTP). Threads: the connection's reactor. */
+ * Layer: server (private to the route*.c, entry.c and the front_*.c of HTTP). Threads: the connection's reactor. */
 #ifndef OWL_SERVER_FRONT_H
 #define OWL_SERVER_FRONT_H
 
 #include "server/replay.h"
+#include "server/route.h"
 #include "server/server.h"
 
-/* What hangs on a request until it is answered. */
-struct owl_hook {
-    void (*gone)(struct owl_hook *h); /* the client has hung up: let go */
-    void (*waiting)(
-        struct owl_hook *h); /* show the client that the answer is on its way; or NULL */
-};
+/* ---- route.c ---- */
+
+/* The route of a request; NULL if there is none for the method. The Allow line of the path, absent if
+ * nothing at all has this path. Both live as long as the table. */
+const struct owl_route *owl_route__find(const struct owl_route_table *t,
+                                        enum owl_http_method method, owl_str path,
+                                        owl_str *ret_allow);
 
 /* ---- routes.c: the headers that matter, small answers ---- */
 
@@ -29,30 +31,44 @@ struct owl_heads {
     owl_str legacy_twice; /* likewise of those that only sessions have */
 };
 
-/* Whether a Content-Type is application/json. */
-bool owl_front__is_json(owl_str type);
+/* The strings point to what the view shows. */
+void owl_front__read_heads(const struct owl_http_view *v, struct owl_heads *ret);
+/* Whether the Content-Type is application/json; otherwise 415 is replied. */
+bool owl_front__require_json(const struct owl_route_req *r);
 
 void owl_front__reply_status(struct owl_http_req *req, int status, owl_str headers);
 void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);
 /* An HTTP error with a JSON-RPC error without id as its body. */
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
                             const char *text);
+/* The same with header lines. */
+void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int status, owl_str headers,
+                       const char *text);
 /* An event of a stream that has begun, with that name or none; as owl_http_stream_write(). */
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message);
 /* The session that the request names: counted in in->session. That of somebody else is unknown. */
-void owl_front__find_session(struct owl_server *s, const struct owl_http_req *req, owl_str id,
-                             struct owl_inbound *in);
+void owl_front__find_session(const struct owl_route_req *r, struct owl_inbound *in);
 /* The session that GET and DELETE are about, counted; or NULL, and an error was replied. */
-struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
-                                               const struct owl_heads *h);
+struct owl_session *owl_front__require_session(const struct owl_route_req *r);
 
 /* ---- front_post.c ---- */
 
-void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
+/* POST /mcp, and its look at the head. */
+void owl_front__post(void *data, const struct owl_route_req *r);
+bool owl_front__post_head(void *data, const struct owl_route_req *r);
+
+/* ---- front_sse.c ---- */
+
+/* GET /mcp/sse: open the stream of a new peer. */
+void owl_front__sse_get(void *data, const struct owl_route_req *r);
+/* POST /mcp/messages: a message of the peer that the query names; and its look at the head. */
+void owl_front__sse_post(void *data, const struct owl_route_req *r);
+bool owl_front__sse_post_head(void *data, const struct owl_route_req *r);
 
 /* ---- front_get.c ---- */
 
-void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
+/* GET /mcp. */
+void owl_front__get(void *data, const struct owl_route_req *r);
 /* A new log of the session, for the producer that @p init names; kept where clients come back and as
  * many may be kept. NULL without memory. If the session ended before, nobody tells the producer: it
  * looks. */

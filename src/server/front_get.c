@@ -278,14 +278,18 @@ static void resume(struct owl_server *s, struct owl_http_req *req, struct owl_se
     owl_replay_unref(mark.log);
 }
 
-void owl_front__get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
+void owl_front__get(void *data, const struct owl_route_req *r)
 {
+    (void)data;
+    struct owl_server *s = r->server;
+    struct owl_http_req *req = r->http;
+    const struct owl_heads *h = r->heads;
     if (!h->accept.named || !h->accept.stream) {
         owl_front__reply_error(s, req, 406,
                                "GET opens an event stream: Accept must be text/event-stream");
         return;
     }
-    struct owl_session *session = owl_front__require_session(s, req, h);
+    struct owl_session *session = owl_front__require_session(r);
     if (!session)
         return;
     if (h->last_event_id.n && owl_session_rev(session) >= OWL_REV_2025_03_26)

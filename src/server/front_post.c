@@ -203,18 +203,26 @@ static void exchange_waiting(struct owl_hook *h)
 
 /* ---- POST ---- */
 
-void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
+bool owl_front__post_head(void *data, const struct owl_route_req *r)
 {
+    (void)data;
+    if (!owl_front__require_json(r))
+        return false;
+    if (r->heads->accept.json || r->heads->accept.stream)
+        return true;
+    owl_front__reply_error(r->server, r->http, 406,
+                           "Accept must allow application/json or text/event-stream");
+    return false;
+}
+
+void owl_front__post(void *data, const struct owl_route_req *r)
+{
+    (void)data;
+    struct owl_server *s = r->server;
+    struct owl_http_req *req = r->http;
+    const struct owl_heads *h = r->heads;
     struct owl_accepted accept = h->accept;
-    if (!owl_front__is_json(h->type)) {
-        owl_front__reply_error(s, req, 415, "Content-Type must be application/json");
-        return;
-    }
-    if (!accept.json && !accept.stream) {
-        owl_front__reply_error(s, req, 406,
-                               "Accept must allow application/json or text/event-stream");
-        return;
-    }
+    owl_str who = r->principal;
     struct owl_inbound in = {.text = owl_http_view(req)->body,
                              .version = h->version,
                              .twice = h->twice,
@@ -223,7 +231,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
                              .name = h->name};
     in.arena = owl_http_take_arena(req);
     struct exchange *x = owl_arena_zalloc(in.arena, sizeof *x);
-    if (!x) {
+    if (!x || (who.n && !(who.p = owl_arena_dup(in.arena, who)))) {
         owl_front__reply_error(s, req, 503, "out of memory; try again later");
         owl_arena_free(in.arena);
         return;
@@ -232,7 +240,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     x->front = (struct owl_front){.sink.ops = &exchange_ops,
                                   .server = s,
                                   .reactor = owl_http_reactor(req),
-                                  .principal = owl_http_peer(req),
+                                  .principal = who,
                                   .adopt = exchange_adopt,
                                   .param = exchange_param,
                                   .http = true,
@@ -240,7 +248,7 @@ void owl_front__post(struct owl_server *s, struct owl_http_req *req, const struc
     x->req = req;
     in.front = &x->front;
     owl_http_set_user(req, x);
-    owl_front__find_session(s, req, h->session, &in);
+    owl_front__find_session(r, &in);
     x->session = in.session;
     bool resumable = in.session && owl_session_rev(in.session) >= OWL_REV_2025_03_26;
     x->only_stream = !accept.json || (accept.stream_first && accept.stream && resumable);

@@ -59,6 +59,8 @@ static void peer_release(struct peer *p)
     p->req = NULL;
     owl_list_del(&p->node);
     peer_hide(p);
+    if (p->session)
+        owl_session_end(p->session);
     owl_session_aunref(p->session);
     owl_places_give(&s->streams);
     owl_free(p);
@@ -74,6 +76,8 @@ static void peer_gone(struct owl_hook *h)
     p->req = NULL;
     bool calls = p->busy++ > 0;
     peer_hide(p);
+    if (p->session)
+        owl_session_end(p->session);
     if (calls) {
         OWL_LIST_EACH (&l->calls, it) {
             struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
@@ -161,10 +165,9 @@ static void peer_adopt(struct owl_front *f, struct owl_session *s)
 
 /* ---- GET /mcp/sse ---- */
 
-static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req)
+static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req, owl_str who)
 {
     static _Atomic uint64_t scopes;
-    owl_str who = owl_http_peer(req);
     struct peer *p = owl_calloc(1, sizeof *p + who.n);
     if (!p)
         return NULL;
@@ -187,7 +190,7 @@ static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req)
                                   .let_go = peer_let_go,
                                   .can_send = true};
     p->req = req;
-    /* Sessions count from 1: the upper half is left for those who have none yet. */
+    /* The serials of sessions leave the upper half for those who have none yet. */
     p->scope = UINT64_C(1) << 63 | atomic_fetch_add(&scopes, 1);
     p->front.client = owl_http_peer_number(req);
     if (!p->front.client)
@@ -206,15 +209,23 @@ static bool is_prefixed(const struct owl_http_view *v)
     return false;
 }
 
-void owl_sse_open(struct owl_server *s, struct owl_http_req *req)
+void owl_front__sse_get(void *data, const struct owl_route_req *r)
 {
+    (void)data;
+    struct owl_server *s = r->server;
+    struct owl_http_req *req = r->http;
+    if (!r->heads->accept.stream) {
+        owl_front__reply_error(s, req, 406,
+                               "GET opens an event stream: Accept must be text/event-stream");
+        return;
+    }
     if (!owl_places_take(&s->streams)) {
         owl_front__reply_error(s, req, 503, "too many event streams are open; try again later");
         return;
     }
     /* Relative to where the client asked; the path of ours alone is understood by more clients. */
     const char *base = is_prefixed(owl_http_view(req)) ? "" : "/mcp/";
-    struct peer *p = peer_new(s, req);
+    struct peer *p = peer_new(s, req, r->principal);
     if (!p) {
         owl_places_give(&s->streams);
         owl_front__reply_error(s, req, 503, "out of memory; try again later");
@@ -351,9 +362,9 @@ static owl_str session_id(owl_str query)
     return (owl_str){NULL, 0};
 }
 
-static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req, owl_str id)
+static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req, owl_str who,
+                                 owl_str id)
 {
-    owl_str who = owl_http_peer(req);
     struct letter *l = owl_calloc(1, sizeof *l);
     if (!l)
         return NULL;
@@ -377,16 +388,27 @@ static struct letter *letter_new(struct owl_server *s, struct owl_http_req *req,
     return l;
 }
 
-void owl_sse_post(struct owl_server *s, struct owl_http_req *req)
+bool owl_front__sse_post_head(void *data, const struct owl_route_req *r)
 {
+    (void)data;
+    if (!owl_front__require_json(r))
+        return false;
+    if (session_id(owl_http_view(r->http)->query).n)
+        return true;
+    owl_front__reply_error(r->server, r->http, 400,
+                           "session_id is missing: POST to what the endpoint event said");
+    return false;
+}
+
+void owl_front__sse_post(void *data, const struct owl_route_req *r)
+{
+    (void)data;
+    struct owl_server *s = r->server;
+    struct owl_http_req *req = r->http;
     owl_str id = session_id(owl_http_view(req)->query);
-    if (!id.n) {
-        owl_front__reply_error(s, req, 400,
-                               "session_id is missing: POST to what the endpoint event said");
-        return;
-    }
-    struct owl_reactor *to = id.n < ID_BYTES ? owl_runtime_named(s->env.runtime, id) : NULL;
-    struct letter *l = to ? letter_new(s, req, id) : NULL;
+    struct owl_reactor *to = id.n > 0 && id.n < ID_BYTES ? owl_runtime_named(s->env.runtime, id)
+                                                         : NULL;
+    struct letter *l = to ? letter_new(s, req, r->principal, id) : NULL;
     if (!l) {
         owl_front__reply_error(s, req, to ? 503 : 404, to ? BUSY : UNKNOWN);
         return;

@@ -172,6 +172,8 @@ void owl_stdio_peer_close(struct owl_server *s, void (*closed)(struct owl_server
     }
     s->stdio = NULL;
     p->closed = closed;
+    if (p->session)
+        owl_session_end(p->session);
     owl_subs_remove(&p->sub);
     owl_stdio_close(p->io, FLUSH_MS, on_closed);
     p->io = NULL;

@@ -1,7 +1,8 @@
-/* server/routes.c - the HTTP front: who may speak, and who listens to them.
+/* server/routes.c - the routes of MCP, and what their handlers share: headers, small answers, the
+ * session.
  *
  * Threads: the reactor of the connection. POST is in front_post.c, GET in front_get.c, the old
- * HTTP+SSE in front_sse.c. */
+ * HTTP+SSE in front_sse.c; who gets so far is decided in entry.c. */
 #include "base/alloc.h"
 #include "base/err.h"
 #include "mcp/headers.h"
@@ -97,7 +98,7 @@ static struct owl_accepted read_accept(const struct owl_http_view *v)
     return a;
 }
 
-static void read_heads(const struct owl_http_view *v, struct owl_heads *ret)
+void owl_front__read_heads(const struct owl_http_view *v, struct owl_heads *ret)
 {
     size_t accepts = 0, usual = 0;
     memset(ret, 0, sizeof *ret);
@@ -132,15 +133,22 @@ void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body)
     owl_http_reply(req, &r);
 }
 
-void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
-                            const char *text)
+void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int status, owl_str headers,
+                       const char *text)
 {
     struct owl_buf *b = &owl_call_local(&s->env, owl_http_reactor(req))->out;
     owl_str data = status == 503 ? OWL_STR("{\"retryable\":true}") : (owl_str){NULL, 0};
     owl_buf_reset(b);
     owl_rpc_error(b, (owl_str){NULL, 0}, -32600, owl_str_of(text), data);
     OWL_LOG(&s->log, OWL_LEVEL_INFO, "http", "%d: %s", status, text);
-    owl_front__reply_json(req, status, owl_buf_str(b));
+    struct owl_http_reply r = {status, "application/json", headers, owl_buf_str(b)};
+    owl_http_reply(req, &r);
+}
+
+void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
+                            const char *text)
+{
+    owl_front__refuse(s, req, status, OWL_STR(""), text);
 }
 
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message)
@@ -159,18 +167,21 @@ int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str m
 
 /* ---- what a request wants ---- */
 
-bool owl_front__is_json(owl_str type)
+bool owl_front__require_json(const struct owl_route_req *r)
 {
-    owl_str part;
-    return owl_str_split(&type, ';', &part) &&
-           owl_str_ieq(owl_str_trim(part), OWL_STR("application/json"));
+    owl_str type = r->heads->type, part;
+    if (owl_str_split(&type, ';', &part) &&
+        owl_str_ieq(owl_str_trim(part), OWL_STR("application/json")))
+        return true;
+    owl_front__reply_error(r->server, r->http, 415, "Content-Type must be application/json");
+    return false;
 }
 
-void owl_front__find_session(struct owl_server *s, const struct owl_http_req *req, owl_str id,
-                             struct owl_inbound *in)
+void owl_front__find_session(const struct owl_route_req *r, struct owl_inbound *in)
 {
-    in->session = id.p ? owl_sessions_find(s->sessions, id) : NULL;
-    if (in->session && !owl_str_eq(owl_session_principal(in->session), owl_http_peer(req))) {
+    owl_str id = r->heads->session;
+    in->session = id.p ? owl_sessions_find(r->server->sessions, id) : NULL;
+    if (in->session && !owl_str_eq(owl_session_principal(in->session), r->principal)) {
         owl_session_aunref(in->session);
         in->session = NULL;
     }
@@ -179,13 +190,14 @@ void owl_front__find_session(struct owl_server *s, const struct owl_http_req *re
                                     : OWL_SESSION_NONE;
 }
 
-struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_http_req *req,
-                                               const struct owl_heads *h)
+struct owl_session *owl_front__require_session(const struct owl_route_req *r)
 {
+    struct owl_server *s = r->server;
+    const struct owl_heads *h = r->heads;
     struct owl_inbound in = {.session = NULL};
-    owl_front__find_session(s, req, h->session, &in);
+    owl_front__find_session(r, &in);
     if (in.session_state == OWL_SESSION_NONE) {
-        owl_front__reply_error(s, req, 400,
+        owl_front__reply_error(s, r->http, 400,
                                "Mcp-Session-Id is missing: GET and DELETE belong to a session");
         return NULL;
     }
@@ -202,140 +214,58 @@ struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_
     owl_mcp_classify(&input, &class);
     if (!class.error)
         return in.session;
-    owl_front__reply_error(s, req, class.http_status, class.why);
+    owl_front__reply_error(s, r->http, class.http_status, class.why);
     owl_session_aunref(in.session);
     return NULL;
 }
 
 /* ---- DELETE: the end of a legacy session ---- */
 
-static void on_delete(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
+static void on_delete(void *data, const struct owl_route_req *r)
 {
-    struct owl_session *session = owl_front__require_session(s, req, h);
+    (void)data;
+    struct owl_session *session = owl_front__require_session(r);
     if (!session)
         return;
-    OWL_IGNORE(owl_sessions_end(s->sessions, owl_session_id(session))); /* ended twice is ended */
+    /* ended twice is ended */
+    OWL_IGNORE(owl_sessions_end(r->server->sessions, owl_session_id(session)));
     owl_session_aunref(session);
-    owl_front__reply_status(req, 200, OWL_STR(""));
+    owl_front__reply_status(r->http, 200, OWL_STR(""));
 }
 
-/* ---- the old HTTP+SSE ---- */
+/* ---- the routes ---- */
 
-static void on_sse_get(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
-{
-    if (h->accept.stream)
-        owl_sse_open(s, req);
-    else
-        owl_front__reply_error(s, req, 406,
-                               "GET opens an event stream: Accept must be text/event-stream");
-}
-
-static void on_sse_post(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h)
-{
-    if (owl_front__is_json(h->type))
-        owl_sse_post(s, req);
-    else
-        owl_front__reply_error(s, req, 415, "Content-Type must be application/json");
-}
-
-/* ---- routing ---- */
-
-typedef void route_fn(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h);
-
-struct endpoint {
-    owl_str path;
-    const char *allow;
-    route_fn *post, *get, *delete; /* NULL: not allowed */
+/* POST is answered while the server stops, too: by an error that names the request. */
+static const struct owl_route routes[] = {
+    {.methods = 1u << OWL_HTTP_POST,
+     .path = "/mcp",
+     .flags = OWL_ROUTE_AUTH | OWL_ROUTE_DRAIN,
+     .handler = owl_front__post,
+     .head = owl_front__post_head},
+    /* All others are about sessions, which only legacy clients have. */
+    {.methods = 1u << OWL_HTTP_GET,
+     .path = "/mcp",
+     .flags = OWL_ROUTE_AUTH,
+     .handler = owl_front__get},
+    {.methods = 1u << OWL_HTTP_DELETE,
+     .path = "/mcp",
+     .flags = OWL_ROUTE_AUTH,
+     .handler = on_delete},
+    {.methods = 1u << OWL_HTTP_GET,
+     .path = "/mcp/sse",
+     .flags = OWL_ROUTE_AUTH,
+     .handler = owl_front__sse_get},
+    {.methods = 1u << OWL_HTTP_POST,
+     .path = "/mcp/messages",
+     .flags = OWL_ROUTE_AUTH | OWL_ROUTE_DRAIN,
+     .handler = owl_front__sse_post,
+     .head = owl_front__sse_post_head},
 };
-static const struct endpoint endpoints[] = {
-    {{"/mcp", 4},
-     "Allow: GET, POST, DELETE, OPTIONS\r\n",
-     owl_front__post,
-     owl_front__get,
-     on_delete},
-    {{"/mcp/sse", 8}, "Allow: GET, OPTIONS\r\n", NULL, on_sse_get, NULL},
-    {{"/mcp/messages", 13}, "Allow: POST, OPTIONS\r\n", on_sse_post, NULL, NULL},
-};
-static const struct endpoint modern_endpoint = {
-    {"/mcp", 4}, "Allow: POST, OPTIONS\r\n", owl_front__post, NULL, NULL};
 
-/* All but POST is about sessions, which only legacy clients have. */
-static const struct endpoint *find_endpoint(const struct owl_server *s, owl_str path)
+int owl_routes_add(struct owl_server *s, owl_error *reterr)
 {
-    const struct endpoint *all = s->legacy ? endpoints : &modern_endpoint;
-    for (size_t i = 0; i < (s->legacy ? OWL_COUNT(endpoints) : 1); i++)
-        if (owl_str_eq(path, all[i].path))
-            return &all[i];
-    return NULL;
+    int rc = 0;
+    for (size_t i = 0; i < (s->legacy ? OWL_COUNT(routes) : 1) && rc == 0; i++)
+        rc = owl_server_add_route(s, &routes[i], reterr);
+    return rc;
 }
-
-static void route(struct owl_server *s, struct owl_http_req *req, const struct owl_heads *h,
-                  const struct endpoint *e)
-{
-    enum owl_http_method method = owl_http_view(req)->method;
-    route_fn *fn = method == OWL_HTTP_POST     ? e->post
-                   : method == OWL_HTTP_GET    ? e->get
-                   : method == OWL_HTTP_DELETE ? e->delete
-                                               : NULL;
-    if (fn)
-        fn(s, req, h);
-    else
-        owl_front__reply_status(req, method == OWL_HTTP_OPTIONS ? 204 : 405, owl_str_of(e->allow));
-}
-
-static bool host_allowed(struct owl_server *s, struct owl_server_local *l, owl_str host)
-{
-    if (host.p && host.n > 0 && owl_str_eq(host, (owl_str){l->host, l->host_n}))
-        return true;
-    if (!host.p || !owl_mcp_host_allowed(host, owl_str_of(s->allow_hosts)))
-        return false;
-    l->host_n = host.n <= sizeof l->host ? host.n : 0;
-    memcpy(l->host, host.p, l->host_n);
-    return true;
-}
-
-static void on_request(void *user, struct owl_http_req *req)
-{
-    struct owl_server *s = user;
-    const struct owl_http_view *v = owl_http_view(req);
-    struct owl_server_local *l = owl_server_local(s, owl_http_reactor(req));
-    const struct endpoint *e = find_endpoint(s, v->path);
-    struct owl_heads h;
-    owl_str lines;
-    read_heads(v, &h);
-    bool listed = owl_cors_lines(s->cors, h.origin, &lines);
-    owl_http_add_headers(req, lines);
-    if (h.place_twice.p)
-        owl_front__reply_error(s, req, 400,
-                               "Host or Origin is there more than once, with different values");
-    else if (!host_allowed(s, l, h.host))
-        owl_front__reply_error(s, req, 403,
-                               "this Host is not served here (DNS rebinding protection)");
-    else if (!listed && !owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))
-        owl_front__reply_error(s, req, 403, "requests from this Origin are not allowed");
-    else if (!e)
-        owl_front__reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
-    else if (v->method != OWL_HTTP_POST && l->draining)
-        owl_front__reply_error(s, req, 503, "the server is stopping; try again");
-    else if (v->method != OWL_HTTP_OPTIONS || !listed || !owl_cors_preflight(req))
-        route(s, req, &h, e);
-}
-
-static void on_gone(void *user, struct owl_http_req *req)
-{
-    (void)user;
-    struct owl_hook *h = owl_http_user(req);
-    if (h)
-        h->gone(h);
-}
-
-static void on_waiting(void *user, struct owl_http_req *req)
-{
-    (void)user;
-    struct owl_hook *h = owl_http_user(req);
-    if (h && h->waiting)
-        h->waiting(h);
-}
-
-const struct owl_http_ops owl_http_front_ops = {
-    .request = on_request, .gone = on_gone, .waiting = on_waiting};

@@ -165,6 +165,7 @@ static void on_drain(struct owl_runtime_part *p, struct owl_reactor *r)
     pthread_mutex_unlock(&s->lock);
     owl_subs_end(s, r);
     owl_sse_leave(s, r);
+    owl_entries_end(s, r);
     owl_http_drain(s->http, r);
     h->idle_data = l;
     owl_park_end_all(h); /* their clients would have to come back to a server that has gone */
@@ -265,7 +266,7 @@ static int make_locals(struct owl_server *s, owl_error *reterr)
     }
     s->env.registry = owl_cell_new(s->env.runtime, snap, ref_snapshot, unref_snapshot);
     if (s->env.registry)
-        return 0;
+        return owl_routes_start(s) == 0 ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
     owl_snapshot_aunref(snap);
     return owl_fail(reterr, OWL_ENOMEM, NULL);
 }

@@ -112,6 +112,7 @@ static void on_session_end(void *user, struct owl_session *session)
 {
     struct owl_server *s = user;
     owl_replay_table_forget(s->replays, owl_session_serial(session));
+    owl_peer_session_ended(s, session);
 }
 
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
@@ -141,14 +142,15 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->registry = owl_registry_new(o->page_items);
     s->sessions = owl_sessions_new(s->limits.sessions, s->limits.session_idle_ms,
                                    s->limits.subscription_bytes);
-    if (s->sessions)
-        owl_sessions_on_end(s->sessions, on_session_end, s);
     s->replays = owl_replay_table_new(&replay);
     s->env.tasks = owl_task_store_memory_new(s->limits.tasks, s->limits.task_bytes);
     s->env.task_changed = owl_subs_task;
     s->env.task_poll_ms = TASK_POLL_MS;
     if (!s->registry || !s->sessions || !s->replays || !s->env.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
+    OWL_IGNORE(owl_sessions_observe(/* the first of them */
+                                    s->sessions, &(struct owl_session_observer){
+                                                     .ended = on_session_end, .user = s}));
     if (owl_state_key_init(&s->env.state_key, o->state_key) != 0)
         return owl_fail(reterr, OWL_EIO, "no random numbers from the system");
     rc = o->revisions ? owl_revs_parse(owl_str_of(o->revisions), &s->revs, reterr) : 0;
@@ -208,6 +210,8 @@ int owl_server_new(const owl_server_options *options, owl_server **ret_server, o
     rc = apply_options(s, &o, reterr);
     if (rc == 0 && (rc = add_methods(s)) != 0)
         owl_fail(reterr, OWL_ENOMEM, NULL);
+    if (rc == 0)
+        rc = owl_routes_add(s, reterr);
     if (rc != 0) {
         owl_server_free(s);
         return rc;
@@ -253,6 +257,8 @@ void owl_server_free(owl_server *s)
     owl_call_env_done(&s->env);
     owl_http_free(s->http);
     owl_cell_free(s->env.registry);
+    owl_routes_done(s);
+    owl_peer_done(s);
     owl_subs_done(s);
     for (unsigned i = 0; s->local && i < owl_runtime_count(s->env.runtime); i++)
         owl_map_done(&s->local[i].sse_ids);

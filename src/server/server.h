@@ -73,6 +73,10 @@ void owl_dispatch_leave(struct owl_front *front);
 /* ---- subscribers: streams that hear of changes ---- */
 
 struct owl_server_local;
+struct owl_route_table;
+struct owl_auth_ops;
+struct owl_peer_listener;
+struct owl_peer_note;
 
 /* What listens for the tasks of a session, or for one task. */
 struct owl_task_watch {
@@ -86,6 +90,7 @@ struct owl_task_watch {
 struct owl_sub {
     struct owl_list node;       /* among all of the reactor */
     uint64_t heard, heard_task; /* which of the reactor's news it heard last */
+    uint64_t born;              /* it is the so manieth of the reactor */
     struct owl_server *server;
     struct owl_server_local *local;
     struct owl_session *session; /* legacy: counted */
@@ -148,6 +153,10 @@ struct owl_server_local { /* a reactor's own part */
     size_t n_buckets, n_ears;
     struct owl_list first_ears[OWL_WATCH_BUCKETS]; /* the buckets, until there are more */
     struct owl_notify_queue changes, tasks;
+    uint64_t subs_born;      /* subscribers so far */
+    struct owl_map requests; /* server/peer.c: to clients, that wait for answers; by their ids */
+    uint64_t next_request;
+    struct owl_list entries;   /* server/entry.c: requests that wait for authentication */
     struct owl_list sse_peers; /* server/front_sse.c */
     struct owl_map sse_ids;    /* the same, those whose streams are open, by their ids */
     struct owl_timer timer;    /* run.c: grace, then the wait for connections to close */
@@ -216,6 +225,13 @@ struct owl_server {
     struct owl_replay_table *replays; /* what their event streams have said */
     struct owl_places streams;        /* of GET and of the old HTTP+SSE */
     struct owl_http *http;
+    struct owl_route_table *routes; /* counted; under lock */
+    struct owl_cell *route_cell;    /* the same, while it runs */
+    struct owl_map note_listeners;  /* server/peer.c: by method */
+    struct owl_peer_listener *all_note_listeners;
+    atomic_uint n_requests;          /* to clients, outside of calls */
+    const struct owl_auth_ops *auth; /* NULL: none */
+    void *auth_self;
     struct owl_cors *cors;
     struct owl_address *addresses;
     struct owl_stdio_peer *stdio; /* server/front_stdio.c; at most one */
@@ -296,8 +312,29 @@ void owl_addresses__reap(struct owl_server *s, bool all);
 /* Publish the registry as it is now and tell the clients. */
 OWL_NODISCARD int owl_server_publish(struct owl_server *s, unsigned changes);
 
-/* ---- routes.c ---- */
+/* ---- route.c, routes.c, entry.c: see also route.h ---- */
 extern const struct owl_http_ops owl_http_front_ops;
+/* The routes of MCP itself, of a new server. */
+OWL_NODISCARD int owl_routes_add(struct owl_server *s, owl_error *reterr);
+/* With the reactors, before the first request. 0 or -OWL_ENOMEM. */
+OWL_NODISCARD int owl_routes_start(struct owl_server *s);
+/* After all reactors have ended. */
+void owl_routes_done(struct owl_server *s);
+/* On @p r: requests whose clients are still being authenticated are told to try again. */
+void owl_entries_end(struct owl_server *s, struct owl_reactor *r);
+
+/* ---- peer.c: see also peer.h ---- */
+/* [any] A response of the client of @p session, if it is one to owl_session_request(). */
+bool owl_peer_answer(struct owl_server *s, struct owl_session *session,
+                     const struct owl_rpc_msg *msg);
+/* A notification of a client, for those who listen; @p known: it means something to the server. */
+void owl_peer_heard(const struct owl_peer_note *n, bool known);
+/* [any] Nobody will answer what the session was asked. */
+void owl_peer_session_ended(struct owl_server *s, struct owl_session *session);
+/* On the reactor: nobody is asked any more. */
+void owl_peer_close(struct owl_server_local *l);
+/* After all reactors have ended. */
+void owl_peer_done(struct owl_server *s);
 
 /* ---- cors.c ---- */
 struct owl_cors;
@@ -313,10 +350,6 @@ bool owl_cors_lines(const struct owl_cors *c, owl_str origin, owl_str *ret_lines
 bool owl_cors_preflight(struct owl_http_req *req);
 
 /* ---- front_sse.c ---- */
-/* GET /mcp/sse: open the stream of a new peer. */
-void owl_sse_open(struct owl_server *s, struct owl_http_req *req);
-/* POST /mcp/messages: a message of the peer that the query names. */
-void owl_sse_post(struct owl_server *s, struct owl_http_req *req);
 /* On @p r: end the streams, each after its last answer. */
 void owl_sse_leave(struct owl_server *s, struct owl_reactor *r);
 

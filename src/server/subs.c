@@ -55,12 +55,24 @@ void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *s
     sub->local = l;
     sub->heard = l->changes.told; /* what is being told is older than it */
     sub->heard_task = l->tasks.told;
+    sub->born = ++l->subs_born;
     atomic_fetch_add(&s->n_subs, 1);
     owl_list_add(&l->subs, &sub->node);
-    if (sub->session)
+    if (sub->session) {
         listen_for(l, sub, &sub->ear, owl_session_serial(sub->session));
+        owl_session_set_stream(sub->session, owl_reactor_index(r));
+    }
     for (size_t i = 0; i < sub->n_tasks; i++)
         listen_for(l, sub, &sub->ears[i], owl_hash(sub->tasks[i]));
+}
+
+/* Another of the session may be left here. */
+static void leave_session(struct owl_server_local *l, struct owl_session *session)
+{
+    OWL_LIST_EACH (owl_subs__watches(l, owl_session_serial(session)), it)
+        if (OWL_CONTAINER(it, struct owl_task_watch, node)->sub->session == session)
+            return;
+    owl_session_clear_stream(session, owl_reactor_index(l->reactor));
 }
 
 void owl_subs_remove(struct owl_sub *sub)
@@ -69,8 +81,10 @@ void owl_subs_remove(struct owl_sub *sub)
         return; /* it was removed, or never added */
     atomic_fetch_sub(&sub->server->n_subs, 1);
     owl_list_del(&sub->node);
-    if (sub->ear.sub)
+    if (sub->ear.sub) {
         listen_no_more(sub->local, &sub->ear);
+        leave_session(sub->local, sub->session);
+    }
     for (size_t i = 0; i < sub->n_tasks; i++)
         listen_no_more(sub->local, &sub->ears[i]);
 }
@@ -78,6 +92,7 @@ void owl_subs_remove(struct owl_sub *sub)
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r)
 {
     struct owl_list *subs = &owl_server_local(s, r)->subs;
+    owl_peer_close(owl_server_local(s, r));
     while (!owl_list_empty(subs)) { /* one may take others with it */
         struct owl_sub *sub = OWL_CONTAINER(subs->next, struct owl_sub, node);
         sub->end(sub);

@@ -176,8 +176,19 @@ void owl_http__spoke(struct owl_http__conn *c)
     c->deadline = owl_reactor_now(c->shard->reactor) + c->shard->http->limits.keepalive_ms;
 }
 
+/* What the ops keep for a request whose head they have accepted will not be needed. */
+static void forget_head(struct owl_http__conn *c)
+{
+    const struct owl_http *h = c->shard->http;
+    if (!c->accepted)
+        return;
+    c->accepted = false;
+    h->ops.gone(h->user, &c->req);
+}
+
 static void refuse_slow(struct owl_http__conn *c, const char *why, unsigned limit_ms)
 {
+    forget_head(c);
     owl_http__refuse(c, &(struct owl_http__refusal){.status = 408, .why = why, .limit = limit_ms});
 }
 
@@ -271,13 +282,58 @@ static void keep_ahead(struct owl_http__conn *c, owl_str in)
         read_pause(c);
 }
 
-static void dispatch(struct owl_http__conn *c)
+/* The request is the ops' to answer. */
+static void hand_over(struct owl_http__conn *c)
 {
-    struct owl_http *h = c->shard->http;
     c->state = OWL_HTTP__PENDING;
     c->open = true;
     c->wait = OWL_HTTP__WAIT_NONE;
-    c->req.user = NULL;
+    if (!c->accepted)
+        c->req.user = NULL;
+    c->accepted = false;
+}
+
+static void take_back(struct owl_http__conn *c)
+{
+    c->state = OWL_HTTP__READING;
+    c->open = false;
+    c->accepted = true;
+}
+
+/* The body is awaited: the ops may refuse it. All of the head is in the arena by now. */
+static void show_head(struct owl_http__conn *c)
+{
+    struct owl_http *h = c->shard->http;
+    c->shown = true;
+    hand_over(c);
+    if (h->ops.headers(h->user, &c->req))
+        take_back(c);
+}
+
+static void may_continue(struct owl_http__conn *c)
+{
+    if (!c->parse.may_continue || c->parse.view.body.n > 0)
+        return;
+    c->parse.may_continue = false;
+    owl_http__continue(c);
+}
+
+void owl_http_read_body(struct owl_http_req *req)
+{
+    struct owl_http__conn *c = req->conn;
+    OWL_ASSERT(c->open && c->shown && !c->serving);
+    if (c->state == OWL_HTTP__CLOSED)
+        return; /* `gone` follows */
+    take_back(c);
+    may_continue(c);
+    if (c->state == OWL_HTTP__READING)
+        owl_http__next(c);
+}
+
+static void dispatch(struct owl_http__conn *c)
+{
+    struct owl_http *h = c->shard->http;
+    hand_over(c);
     h->ops.request(h->user, &c->req);
     if (c->state == OWL_HTTP__STREAM)
         owl_http__parse_release(&c->parse);
@@ -295,10 +351,13 @@ static size_t serve(struct owl_http__conn *c, owl_str in)
             dispatch(c);
         } else if (c->parse.stage == OWL_HTTP__REFUSED) {
             struct owl_http__refusal why = c->parse.refusal;
+            forget_head(c);
             owl_http__refuse(c, &why);
-        } else if (c->parse.may_continue && c->parse.view.body.n == 0) {
-            c->parse.may_continue = false;
-            owl_http__continue(c);
+        } else if (c->parse.stage == OWL_HTTP__BODY) {
+            if (!c->shown && c->shard->http->ops.headers)
+                show_head(c);
+            if (c->state == OWL_HTTP__READING && c->parse.stage == OWL_HTTP__BODY)
+                may_continue(c);
         }
     }
     c->serving = false;
@@ -443,7 +502,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct owl_http__conn *c = handle->data;
     struct owl_http *h = c->shard->http;
-    if (c->open)
+    if (c->open || c->accepted)
         h->ops.gone(h->user, &c->req);
     owl_http__parse_release(&c->parse);
     owl_buf_done(&c->ahead);
@@ -551,45 +610,4 @@ void owl_http_close(struct owl_http *h, struct owl_reactor *r)
 size_t owl_http_connections(const struct owl_http *h, const struct owl_reactor *r)
 {
     return h->shards[owl_reactor_index(r)]->n_conns;
-}
-
-/* ---- the request ---- */
-
-const struct owl_http_view *owl_http_view(const struct owl_http_req *req)
-{
-    return &req->conn->parse.view;
-}
-
-struct owl_arena *owl_http_take_arena(struct owl_http_req *req)
-{
-    struct owl_arena *a = req->conn->parse.arena;
-    OWL_ASSERT(a);
-    req->conn->parse.arena = NULL;
-    return a;
-}
-
-owl_str owl_http_peer(const struct owl_http_req *req)
-{
-    const struct owl_tls_conn *tls = req->conn->tls;
-    return tls ? owl_tls_peer(tls) : OWL_STR("");
-}
-
-uint64_t owl_http_peer_number(const struct owl_http_req *req)
-{
-    return owl_peer_number(req->conn->peer);
-}
-
-struct owl_reactor *owl_http_reactor(const struct owl_http_req *req)
-{
-    return req->conn->shard->reactor;
-}
-
-void owl_http_set_user(struct owl_http_req *req, void *state)
-{
-    req->user = state;
-}
-
-void *owl_http_user(const struct owl_http_req *req)
-{
-    return req->user;
 }

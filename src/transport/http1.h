@@ -2,7 +2,8 @@
  * Layer: transport. Threads: everything of a connection on the reactor that accepted it.
  *
  * Knows nothing of MCP: a complete request (headers and body, within limits) is handed to an ops
- * struct, which answers now or later, with a whole reply or with an event stream. Malformed or
+ * struct, which answers now or later, with a whole reply or with an event stream. The head of one
+ * whose body is still to come may be refused before the body is read. Malformed or
  * abusive input is answered here with the right status and never reaches the ops. Requests of one
  * connection are served one after the other; pipelined ones wait in a bounded buffer. Connections
  * may be TCP or Unix sockets, and plain or TLS. */
@@ -33,11 +34,18 @@ struct owl_http_limits { /* 0: the default */
 };
 
 struct owl_http_ops {
+    /* The head of a request whose body has not come with it, or not all of it; it is not to be used.
+     * True: the body is read, and `request` follows, or `gone`. False: the request was answered, or
+     * will be, or the body is read after owl_http_read_body(); until then nothing more of it is read
+     * than a small buffer takes. An answer to a head is the last of its connection: what follows is
+     * discarded, never taken for a request. No stream may be begun. May be NULL. */
+    bool (*headers)(void *user, struct owl_http_req *req);
     /* A complete request. Answer with owl_http_reply() or owl_http_stream_begin(), now or later.
      * Never called from inside one of the functions below. */
     void (*request)(void *user, struct owl_http_req *req);
-    /* The peer has gone before the answer was complete; @p req is invalid after the call. Never
-     * called from inside one of the functions below. */
+    /* The peer has gone before the answer was complete, or the body of a request whose head was
+     * accepted was refused here; @p req is invalid after the call. Never called from inside one of
+     * the functions below. */
     void (*gone)(void *user, struct owl_http_req *req);
     /* The request has been pending for keepalive_ms; again each time that it has been for as long
      * once more. A stream may be begun now, which is then kept alive by itself. May be NULL. */
@@ -70,6 +78,8 @@ enum owl_http_method {
     OWL_HTTP_GET,
     OWL_HTTP_HEAD,
     OWL_HTTP_POST,
+    OWL_HTTP_PUT,
+    OWL_HTTP_PATCH,
     OWL_HTTP_DELETE,
     OWL_HTTP_OPTIONS,
     OWL_HTTP_OTHER
@@ -88,10 +98,15 @@ struct owl_http_view {
     size_t n_headers;
     owl_str body;
 };
-/* Borrowed. Path, query and headers are valid until ops->request returns; the body as long as the
- * arena. A stream that has begun leaves only the method, unless the arena was taken: streams last
+/* Borrowed. Path, query and headers are valid until ops->request returns, or longer after
+ * owl_http_keep(); the body as long as the arena. A stream that has begun leaves only the method, unless the arena was taken: streams last
  * for hours, and there may be many. */
 const struct owl_http_view *owl_http_view(const struct owl_http_req *req);
+/* Within ops->request, before the arena is taken: path, query and headers are valid as long as the
+ * body. Within ops->headers they are already. 0 or -OWL_ENOMEM. */
+OWL_NODISCARD int owl_http_keep(struct owl_http_req *req);
+/* A head that ops->headers has left open is accepted: read the body. Not from inside ops->headers. */
+void owl_http_read_body(struct owl_http_req *req);
 /* The body lives in an arena without a cap of its own. Once only: the taker owns it from now on,
  * with all that the view shows, and may free it on any thread. It counts as input until then, even
  * if the server is freed before. */
@@ -99,6 +114,11 @@ OWL_NODISCARD struct owl_arena *owl_http_take_arena(struct owl_http_req *req);
 /* Whom the client certificate of the connection names (see tls.h); empty without one. As long as
  * the request. */
 owl_str owl_http_peer(const struct owl_http_req *req);
+/* The address of the connection's other end as text, without its port: "192.0.2.7", "2001:db8::1",
+ * IPv4 as such although it came to an IPv6 socket. Empty for a Unix socket, or if the peer has just
+ * gone. It may be that of a proxy. */
+enum { OWL_HTTP_ADDRESS_BYTES = 46 };
+owl_str owl_http_peer_address(const struct owl_http_req *req, char buf[OWL_HTTP_ADDRESS_BYTES]);
 /* owl_peer_number() of the connection; not after `gone`. */
 uint64_t owl_http_peer_number(const struct owl_http_req *req);
 struct owl_reactor *owl_http_reactor(const struct owl_http_req *req);

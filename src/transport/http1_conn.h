@@ -92,6 +92,8 @@ struct owl_http__conn {
     bool leave;    /* the next input may take the handshake further */
     bool serving;  /* inside the loop that takes request after request from the input */
     bool open;     /* the ops have a request that is neither answered nor gone */
+    bool shown;    /* the ops have seen the head of the request whose body is being read … */
+    bool accepted; /* … and wait for it */
     bool paused;   /* not reading: too much input waits */
     bool sated;    /* has just filled the read buffer: others have their turn first */
     bool eof;      /* the peer will send no more */

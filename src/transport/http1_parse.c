@@ -152,7 +152,7 @@ static bool keep_head(struct owl_http__parse *p)
         if (!keep(p, &p->_target))
             return false;
         p->_target_kept = true;
-        if (p->stage == OWL_HTTP__BODY && !split_target(p))
+        if (p->stage != OWL_HTTP__HEAD && !split_target(p))
             return false;
     }
     for (; p->_headers_kept < p->view.n_headers; p->_headers_kept++) {
@@ -284,6 +284,8 @@ static enum owl_http_method method_of(uint8_t method)
     case HTTP_GET: return OWL_HTTP_GET;
     case HTTP_HEAD: return OWL_HTTP_HEAD;
     case HTTP_POST: return OWL_HTTP_POST;
+    case HTTP_PUT: return OWL_HTTP_PUT;
+    case HTTP_PATCH: return OWL_HTTP_PATCH;
     case HTTP_DELETE: return OWL_HTTP_DELETE;
     case HTTP_OPTIONS: return OWL_HTTP_OPTIONS;
     default: return OWL_HTTP_OTHER;
@@ -427,6 +429,12 @@ void owl_http__parse_release(struct owl_http__parse *p)
     owl_arena_free(p->arena);
     p->arena = NULL;
     p->view = (struct owl_http_view){.method = p->view.method, .body = OWL_STR("")};
+}
+
+int owl_http__parse_keep(struct owl_http__parse *p)
+{
+    OWL_ASSERT(p->arena && (p->stage == OWL_HTTP__BODY || p->stage == OWL_HTTP__COMPLETE));
+    return keep_head(p) ? 0 : -OWL_ENOMEM;
 }
 
 static bool is_token_char(char c)

@@ -63,6 +63,10 @@ void owl_http__parse_reset(struct owl_http__parse *p);
 /* Frees the arena if nobody took it; of the view the method stays. */
 void owl_http__parse_release(struct owl_http__parse *p);
 
+/* Of a request that is complete or whose body is coming: what the view shows does not depend on the
+ * input any more. 0 or -OWL_ENOMEM. */
+OWL_NODISCARD int owl_http__parse_keep(struct owl_http__parse *p);
+
 /* Feed bytes; not after COMPLETE or REFUSED. Returns how many were used: all, or those up to the
  * end of the request. p->stage says what has become of it. */
 size_t owl_http__parse_feed(struct owl_http__parse *p, owl_str in);

@@ -284,7 +284,7 @@ void owl_http_add_headers(struct owl_http_req *req, owl_str lines)
 static void answered(struct owl_http__conn *c)
 {
     bool last = last_answer(c);
-    c->open = false;
+    c->open = c->shown = false;
     c->req.more = (owl_str){NULL, 0};
     owl_http__parse_reset(&c->parse);
     if (c->state == OWL_HTTP__CLOSED)
@@ -328,6 +328,8 @@ void owl_http_reply(struct owl_http_req *req, const struct owl_http_reply *reply
 {
     struct owl_http__conn *c = req->conn;
     OWL_ASSERT(c->open && c->state != OWL_HTTP__STREAM);
+    if (c->parse.stage == OWL_HTTP__BODY) /* where the next request begins is not known */
+        c->parse.keep_alive = false;
     if (c->state != OWL_HTTP__CLOSED)
         send_reply(c, reply);
     answered(c);
@@ -362,6 +364,7 @@ void owl_http_stream_begin(struct owl_http_req *req, owl_str headers)
 {
     struct owl_http__conn *c = req->conn;
     OWL_ASSERT(c->open && c->state != OWL_HTTP__STREAM);
+    OWL_ASSERT(c->parse.stage == OWL_HTTP__COMPLETE);
     if (c->state == OWL_HTTP__CLOSED)
         return;
     c->state = OWL_HTTP__STREAM;

@@ -295,7 +295,8 @@ def limits_have_statuses_of_their_own():
         equal(c.response().status, 413, "a long body is refused before it is sent")
         check(c.closed(), "the connection stays open")
     with Connection() as c:
-        c.send(encode("POST", headers={"Transfer-Encoding": "chunked"}))
+        c.send(encode("POST", headers={"Transfer-Encoding": "chunked",
+                                       "Content-Type": "application/json"}))
         with contextlib.suppress(OSError):
             for _ in range(80):
                 c.send(b"10000\r\n" + b" " * 65536 + b"\r\n")

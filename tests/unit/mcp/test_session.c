@@ -1,4 +1,7 @@
 /* Tests of mcp/session.h. */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "support/test.h"
 
 #include "base/alloc.h"
@@ -265,7 +268,8 @@ TEST(every_end_of_a_session_is_told_once, "mcp:L4")
 {
     struct owl_sessions *t = owl_sessions_new(2, 1000, 0);
     int ended = 0;
-    owl_sessions_on_end(t, count_end, &ended);
+    struct owl_session_observer o = {.ended = count_end, .user = &ended};
+    assert_int_equal(owl_sessions_observe(t, &o), 0);
     struct owl_session *a = open_one(t);
     assert_true(owl_sessions_end(t, owl_session_id(a)));
     assert_false(owl_sessions_end(t, owl_session_id(a)));
@@ -279,6 +283,140 @@ TEST(every_end_of_a_session_is_told_once, "mcp:L4")
     owl_session_aunref(open_one(t));
     owl_sessions_free(t);
     assert_int_equal(ended, 4);
+}
+
+struct heard {
+    int opened, ended, levels, roots;
+    owl_level level;
+    const struct owl_session *session;
+};
+
+static void hear_opened(void *user, struct owl_session *s)
+{
+    struct heard *h = user;
+    h->opened++;
+    h->session = s;
+    assert_false(owl_session_ended(s));
+}
+
+static void hear_ended(void *user, struct owl_session *s)
+{
+    struct heard *h = user;
+    assert_true(owl_session_ended(s));
+    assert_true(++h->ended <= h->opened);
+}
+
+static void hear_level(void *user, struct owl_session *s, owl_level level)
+{
+    struct heard *h = user;
+    h->levels++;
+    h->level = level;
+    assert_int_equal(owl_session_log_level(s), level);
+}
+
+static void hear_roots(void *user, struct owl_session *s)
+{
+    struct heard *h = user;
+    h->roots++;
+    assert_ptr_equal(h->session, s);
+}
+
+TEST(observers_hear_of_sessions_inside_and_outside_the_table, "")
+{
+    struct owl_sessions *t = owl_sessions_new(0, 0, 0);
+    struct heard h[OWL_SESSION_OBSERVERS] = {{0}};
+    struct owl_session_observer o = {hear_opened, hear_ended, hear_level, hear_roots, NULL};
+    for (size_t i = 0; i < OWL_SESSION_OBSERVERS; i++) {
+        o.user = &h[i];
+        assert_int_equal(owl_sessions_observe(t, &o), 0);
+    }
+    assert_int_equal(owl_sessions_observe(t, &o), -OWL_ELIMIT);
+    struct owl_session *s = open_one(t);
+    owl_session_set_log_level(s, OWL_LEVEL_ERROR);
+    owl_session_roots_changed(s);
+    assert_true(owl_sessions_end(t, owl_session_id(s)));
+    owl_session_aunref(s);
+    s = owl_session_new(t, &init);
+    owl_session_set_log_level(s, OWL_LEVEL_DEBUG);
+    owl_session_roots_changed(s);
+    owl_session_end(s);
+    owl_session_end(s);
+    owl_session_aunref(s);
+    for (size_t i = 0; i < OWL_SESSION_OBSERVERS; i++) {
+        assert_int_equal(h[i].opened, 2);
+        assert_int_equal(h[i].ended, 2);
+        assert_int_equal(h[i].levels, 2);
+        assert_int_equal(h[i].roots, 2);
+        assert_int_equal(h[i].level, OWL_LEVEL_DEBUG);
+    }
+    owl_sessions_free(t);
+}
+
+TEST(what_is_opened_without_memory_has_ended_for_observers, "")
+{
+    for (uint64_t n = 1; n < 100; n++) {
+        struct owl_sessions *t = owl_sessions_new(0, 0, 0);
+        struct heard h = {0};
+        struct owl_session_observer o = {.opened = hear_opened, .ended = hear_ended, .user = &h};
+        struct owl_session *s = NULL;
+        assert_int_equal(owl_sessions_observe(t, &o), 0);
+        owl_alloc_fail_at(n);
+        int rc = owl_sessions_open(t, &init, &s, NULL);
+        owl_alloc_fail_at(0);
+        assert_int_equal(h.opened - h.ended, rc == 0);
+        owl_session_aunref(s);
+        owl_sessions_free(t);
+        if (rc == 0)
+            return;
+    }
+    fail();
+}
+
+/* The serial of the first session of another process. */
+static uint64_t serial_elsewhere(void)
+{
+    int fds[2];
+    uint64_t serial = 0;
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct owl_session *s = owl_session_new(NULL, &init);
+        serial = owl_session_serial(s);
+        _exit(write(fds[1], &serial, sizeof serial) != sizeof serial);
+    }
+    assert_int_equal(read(fds[0], &serial, sizeof serial), sizeof serial);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(fds[0]);
+    close(fds[1]);
+    return serial;
+}
+
+/* A store outlives the process, and must not give a session what was that of an older one. */
+TEST(serials_are_not_used_again_by_the_next_process, "")
+{
+    uint64_t serials[4];
+    for (size_t i = 0; i < 4; i++) {
+        serials[i] = serial_elsewhere();
+        assert_true(serials[i] > 0 && serials[i] < UINT64_C(1) << 63);
+        for (size_t k = 0; k < i; k++) {
+            uint64_t far = serials[i] > serials[k] ? serials[i] - serials[k]
+                                                   : serials[k] - serials[i];
+            assert_true(far > 1000 * 1000);
+        }
+    }
+}
+
+TEST(a_session_knows_where_its_newest_stream_is, "")
+{
+    struct owl_session *s = owl_session_new(NULL, &init);
+    assert_int_equal(owl_session_stream_at(s), -1);
+    owl_session_set_stream(s, 0);
+    owl_session_set_stream(s, 3);
+    owl_session_clear_stream(s, 0);
+    assert_int_equal(owl_session_stream_at(s), 3);
+    owl_session_clear_stream(s, 3);
+    assert_int_equal(owl_session_stream_at(s), -1);
+    owl_session_aunref(s);
 }
 
 TEST(a_flood_of_sessions_does_not_push_out_those_in_use, "")

@@ -1,22 +1,18 @@
 /* A server on a loopback port with a few paths that show what it does, for the client of http_client.h.
  *
  *   /echo          "METHOD path?query body", at once
- *   /later         the same, in a later turn of the loop
- *   /hold          never answered
+ *   /later, /hold  the same, in a later turn of the loop; never
  *   /big?n         n bytes
  *   /stream        an event stream of three pieces
  *   /stream-later  begun now, its pieces in later turns
  *   /stream-hold   begun, one piece, never ended
- *   /patient       a stream, begun when the request has waited for the second time
- *   /patient-reply the same with a whole answer
- *   /flood         a stream that is written to until it fails
- *   /empty         204
- *   /extra         with further header lines; the arena is taken
- *   /keep          the arena is taken and kept
+ *   /patient       a stream, begun when the request has waited for the second time; /patient-reply
+ *   /flood, /empty, /teapot  a stream that is written to until it fails; 204; 418
+ *   /extra, /keep  the arena is taken: with further header lines; and kept
  *   /starve?n      n bytes, but without memory to queue them
- *   /closed        answered after owl_http_close()
- *   /closed-stream the same with a stream that is not ended: it is gone
- *   /teapot        418 */
+ *   /closed        answered after owl_http_close(); /closed-stream is not ended: it is gone
+ * and, if the body does not come with the head:
+ *   /refuse        401, without it; /ask?1, ?0, nothing: later like /echo; 403, without it; never */
 #ifndef OWL_TEST_HTTP_FIXTURE_H
 #define OWL_TEST_HTTP_FIXTURE_H
 
@@ -37,7 +33,7 @@ struct server {
     struct owl_http_port port;
     struct owl_listener *listener;
     _Atomic(struct owl_arena *) kept; /* by /keep */
-    atomic_int requests, gone, waits;
+    atomic_int heads, requests, gone, waits;
     atomic_int flood_rc;        /* what ended the flood */
     atomic_bool starved;        /* /starve has been answered */
     atomic_bool inside;         /* a function of the server is running */
@@ -52,6 +48,7 @@ struct later {
     struct owl_buf echo;      /* /later: what to answer; the head is not there any more by then */
     unsigned left;            /* /stream-later: pieces to send; /patient: waits to go */
     bool patient, reply;
+    bool head; /* /ask: of which `left` says whether the body is wanted */
 };
 
 static inline void reply_text(struct server *s, struct owl_http_req *req, int status, owl_str body)
@@ -64,7 +61,8 @@ static inline void reply_text(struct server *s, struct owl_http_req *req, int st
 
 static inline void put_echo(struct owl_buf *b, struct owl_http_req *req)
 {
-    static const char *const methods[] = {"GET", "HEAD", "POST", "DELETE", "OPTIONS", "OTHER"};
+    static const char *const methods[] = {"GET",   "HEAD",   "POST",    "PUT",
+                                          "PATCH", "DELETE", "OPTIONS", "OTHER"};
     const struct owl_http_view *v = owl_http_view(req);
     owl_buf_init(b, SIZE_MAX);
     owl_buf_printf(b, "%s %.*s", methods[v->method], (int)v->path.n, v->path.p);
@@ -91,7 +89,12 @@ static inline void run_later(struct owl_reactor *r, struct owl_msg *m)
         return;
     }
     atomic_store(&l->server->inside, true);
-    if (l->echo.n) {
+    if (l->head && l->left) {
+        owl_http_set_user(l->req, NULL);
+        owl_http_read_body(l->req);
+    } else if (l->head) {
+        reply_text(l->server, l->req, 403, OWL_STR("no"));
+    } else if (l->echo.n) {
         reply_text(l->server, l->req, 200, owl_buf_str(&l->echo));
     } else if (l->left-- > 0) {
         OWL_IGNORE(owl_http_stream_write(l->req, OWL_STR("data: x\n\n")));
@@ -198,6 +201,30 @@ static inline void on_waiting(void *user, struct owl_http_req *req)
     reply_text(s, req, 200, OWL_STR("at last"));
 }
 
+static inline bool on_headers(void *user, struct owl_http_req *req)
+{
+    struct server *s = user;
+    const struct owl_http_view *v = owl_http_view(req);
+    OWL_ASSERT(!atomic_load(&s->inside) && !owl_http_user(req));
+    atomic_fetch_add(&s->heads, 1);
+    if (owl_str_is(v->path, "/refuse")) {
+        atomic_store(&s->inside, true);
+        reply_text(s, req, 401, OWL_STR("who are you?"));
+        atomic_store(&s->inside, false);
+        return false;
+    }
+    if (!owl_str_is(v->path, "/ask"))
+        return true;
+    struct later *l = v->query.n ? calloc(1, sizeof *l) : NULL;
+    if (l) {
+        *l = (struct later){.msg.run = run_later, .server = s, .req = req, .head = true};
+        l->left = *v->query.p == '1';
+        owl_http_set_user(req, l);
+        OWL_ASSERT(owl_post(owl_http_reactor(req), &l->msg));
+    }
+    return false;
+}
+
 static inline void on_request(void *user, struct owl_http_req *req)
 {
     struct server *s = user;
@@ -278,7 +305,7 @@ static inline void server_start_tls(struct server *s, const struct owl_http_limi
                                     struct owl_tls *tls)
 {
     static const struct owl_http_ops ops = {
-        .request = on_request, .gone = on_gone, .waiting = on_waiting};
+        .headers = on_headers, .request = on_request, .gone = on_gone, .waiting = on_waiting};
     owl_error e = {0};
     memset(s, 0, sizeof(*s));
     struct owl_runtime_options o = {

@@ -285,6 +285,8 @@ TEST(every_method_and_form_of_target_is_handed_up, "")
     client_send(&client, "DELETE /mcp HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, "DELETE /mcp ");
     client_send(&client, "PATCH /mcp HTTP/1.1\r\nHost: x\r\n\r\n");
+    client_expect(&client, 200, "PATCH /mcp ");
+    client_send(&client, "PROPFIND /mcp HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, "OTHER /mcp ");
     client_send(&client, "GET http://x:80/mcp?y HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, "GET /mcp?y ");
