@@ -9,21 +9,17 @@
 
 /* ---- one of them ---- */
 
-/* Takes @p tls (or NULL) on success only. */
-static int address_new(struct owl_server *s, const char *text, struct owl_tls *tls,
-                       struct owl_address **ret, owl_error *reterr)
+/* Takes @p tls (or NULL). NULL without memory. */
+static struct owl_address *address_new(struct owl_server *s, const char *text, struct owl_tls *tls)
 {
-    if (!text || !*text)
-        return owl_fail(reterr, OWL_EINVAL, "listen: an address such as 127.0.0.1:8080 is needed");
     size_t n = strlen(text) + 1;
     struct owl_address *a = owl_calloc(1, sizeof *a + n);
     if (!a)
-        return owl_fail(reterr, OWL_ENOMEM, NULL);
+        return NULL;
     memcpy(a->text, text, n);
     a->server = s;
     a->port.tls = tls;
-    *ret = a;
-    return 0;
+    return a;
 }
 
 static void address_free(struct owl_address *a)
@@ -129,13 +125,13 @@ static bool enter(struct owl_server *s, struct owl_address *a, int phase)
 /* Takes @p tls (or NULL) on success only. */
 static int add(struct owl_server *s, const char *text, struct owl_tls *tls, owl_error *reterr)
 {
-    struct owl_address *a = NULL;
-    int rc = address_new(s, text, tls, &a, reterr);
-    if (rc != 0)
-        return rc;
+    if (!text || !*text)
+        return owl_fail(reterr, OWL_EINVAL, "listen: an address such as 127.0.0.1:8080 is needed");
+    struct owl_address *a = address_new(s, text, tls);
+    if (!a)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
     int phase = atomic_load(&s->phase);
-    if (phase == OWL_PHASE_RUNNING)
-        rc = address_bind(a, reterr);
+    int rc = phase == OWL_PHASE_RUNNING ? address_bind(a, reterr) : 0;
     if (rc == 0 && ((phase != OWL_PHASE_NEW && phase != OWL_PHASE_RUNNING) || !enter(s, a, phase)))
         rc = owl_server__too_late(s, "listen", reterr);
     if (rc != 0) {
