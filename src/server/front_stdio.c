@@ -129,10 +129,7 @@ static void on_closed(void *user)
     owl_session_aunref(p->session);
     p->session = NULL;
     owl_buf_done(&p->out);
-    if (closed && atomic_load(&s->left) > 0)
-        s->stdio = p; /* calls that were left behind know it: it stays with the server */
-    else
-        owl_free(p);
+    owl_free(p);
     if (closed)
         closed(s);
 }

@@ -3,9 +3,9 @@
  * The runtime is one of its own, or the caller's (owl_server_attach()).
  *
  * Stopping, in order, each reactor on its own: no new connections, streams end, running calls get
- * GRACE_MS and are then ended with a retryable error; those that have not ended LEAVE_MS later are
- * left behind. When the last call has ended, connections get a moment to send what is queued, and are
- * closed. When all reactors have got there and all listeners are closed, the part has ended. */
+ * GRACE_MS and are then ended with a retryable error, whatever they wait for. When the last call has
+ * ended, connections get a moment to send what is queued, and are closed. When all reactors have got
+ * there and all listeners are closed, the part has ended. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,7 +15,6 @@
 enum {
     GRACE_MS = 4000,
     AGAIN_MS = 200,
-    LEAVE_MS = 2000,
     LINGER_MS = 400,
     LINGER_STEP_MS = 10,
     LAG_WARN_MS = 100
@@ -122,34 +121,12 @@ static void on_idle(struct owl_call_local *h)
     owl_timer_start(l->reactor, &l->timer, busy ? LINGER_STEP_MS : 0);
 }
 
-/* Something that is not ours suspends them and does not answer. It may still do so at any time: what
- * they need is kept. */
-static void leave_calls(struct owl_server_local *l, struct owl_call_local *h)
-{
-    struct owl_server *s = l->server;
-    atomic_fetch_add(&s->left, h->n_calls);
-    OWL_LOG(&s->log, OWL_LEVEL_ERROR, "server",
-            "reactor %u stops without %zu calls that cannot be ended: a policy or a store has not "
-            "answered them for %d ms",
-            owl_reactor_index(l->reactor), h->n_calls, LEAVE_MS);
-    on_idle(h);
-}
-
 static void on_grace_over(struct owl_timer *t)
 {
     struct owl_server_local *l = OWL_CONTAINER(t, struct owl_server_local, timer);
-    struct owl_call_local *h = owl_call_local(&l->server->env, l->reactor);
     /* One that was just finishing may be asking its client now: look again until all have gone. */
     owl_timer_start(l->reactor, t, AGAIN_MS);
-    owl_calls_end(h, OWL_ECLOSED);
-    if (h->on_idle && owl_now_ms() >= l->leave_at)
-        leave_calls(l, h);
-}
-
-static void set_patience(struct owl_server_local *l, unsigned grace_ms)
-{
-    l->grace_end = owl_now_ms() + grace_ms;
-    l->leave_at = l->grace_end + LEAVE_MS;
+    owl_calls_end(owl_call_local(&l->server->env, l->reactor), OWL_ECLOSED);
 }
 
 static void on_drain(struct owl_runtime_part *p, struct owl_reactor *r)
@@ -158,7 +135,7 @@ static void on_drain(struct owl_runtime_part *p, struct owl_reactor *r)
     struct owl_server_local *l = owl_server_local(s, r);
     struct owl_call_local *h = owl_call_local(&s->env, r);
     l->draining = true;
-    set_patience(l, GRACE_MS);
+    l->grace_end = owl_now_ms() + GRACE_MS;
     pthread_mutex_lock(&s->lock);
     atomic_store(&s->phase, OWL_PHASE_STOPPING);
     owl_addresses__stop(s, r);
@@ -184,7 +161,7 @@ static void on_hurry(struct owl_runtime_part *p, struct owl_reactor *r)
     struct owl_server *s = OWL_CONTAINER(p, struct owl_server, part);
     struct owl_server_local *l = owl_server_local(s, r);
     if (owl_now_ms() < l->grace_end)
-        set_patience(l, 0);
+        l->grace_end = owl_now_ms();
     if (owl_call_local(&s->env, r)->on_idle)
         owl_timer_start(r, &l->timer, 0);
 }

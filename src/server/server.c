@@ -252,8 +252,6 @@ void owl_server_free(owl_server *s)
         owl_server__drain(s);
         OWL_IGNORE(owl_server_join(s)); /* it has been started: this cannot fail */
     }
-    if (atomic_load(&s->left) > 0)
-        return; /* calls that were left behind may be resumed at any time */
     owl_call_env_done(&s->env);
     owl_http_free(s->http);
     owl_cell_free(s->env.registry);

@@ -163,7 +163,6 @@ struct owl_server_local { /* a reactor's own part */
     bool draining;
     bool ended;         /* nothing is begun here any more */
     uint64_t grace_end; /* when calls are ended, monotonic, in ms */
-    uint64_t leave_at;  /* when those that do not end are left */
     unsigned waited_ms;
     size_t n_readers; /* streams that read logs; other reactors may write them */
     size_t host_n;    /* the Host that was allowed last: nearly every request has the same */
@@ -241,7 +240,6 @@ struct owl_server {
     struct owl_msg begin;   /* to reactor 0 */
     bool attached;          /* the runtime is another's */
     atomic_uint pending;    /* reactors and listeners that have not ended */
-    atomic_size_t left;     /* calls that did not end: they may touch the server at any time */
     bool ended;             /* under the lock: nothing is pending, and nothing is posted any more */
     bool gone;              /* under the lock: the runtime does not know it any more … */
     pthread_cond_t going;   /* … as told by this */
