@@ -112,7 +112,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->msg = *init->msg;
     c->meta = *init->meta;
     c->rev = init->rev;
-    c->codec = owl_mcp_codec_of(init->rev);
+    c->codec = owl_mcp_codec_of(init->rev, init->env->error_style);
     c->method = init->method;
     c->name = init->msg->method;
     c->principal = init->principal;
@@ -125,7 +125,8 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
         c->client_caps = init->meta->client_caps;
     }
     atomic_init(&c->log_level, wanted_level(c));
-    atomic_init(&c->deadline_ms, owl_reactor_now(init->reactor) + init->env->timeout_ms);
+    c->begun_ms = owl_reactor_now(init->reactor);
+    atomic_init(&c->deadline_ms, c->begun_ms + init->env->timeout_ms);
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->cancelling, NULL);

@@ -63,8 +63,8 @@ struct owl_sink_ops {
     /* A notification or a request to the client, before the response. 0, or -OWL_ESTATE: this
      * client cannot be told. */
     int (*send)(struct owl_sink *s, struct owl_call *c, owl_str message);
-    /* The response; the sink forgets the call. An empty message: the call ends without an
-     * answer. */
+    /* The response; the sink forgets the call. An empty message: the call ends without an answer,
+     * or (an HTTP status from 400 on) there was no memory for it. */
     void (*respond)(struct owl_sink *s, struct owl_call *c, owl_str message, int http_status);
     /* The client need not wait on its connection: it may come back for the answer. NULL: it cannot,
      * or has nothing to gain. */
@@ -86,6 +86,7 @@ struct owl_call_env {
     owl_str server_info; /* JSON object */
     unsigned timeout_ms;
     unsigned list_ttl_ms;
+    enum owl_error_style error_style;
     const owl_limits *limits;
     struct owl_call_local *local; /* one a reactor */
 };
@@ -155,6 +156,7 @@ struct owl_call {
     owl_str complete_name, complete_value, complete_context;
     atomic_int log_level; /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
     atomic_ullong deadline_ms; /* monotonic */
+    uint64_t begun_ms;         /* likewise */
 
     /* how it goes */
     struct owl_result result;       /* [handler] */

@@ -34,7 +34,10 @@ bool owl_front__is_json(owl_str type);
 
 void owl_front__reply_status(struct owl_http_req *req, int status, owl_str headers);
 void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);
-/* An HTTP error with a JSON-RPC error without id as its body. */
+/* The request ends with that error: its status is that of tbl/errors.h, its body a JSON-RPC error
+ * without id. */
+void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int error, const char *text);
+/* The same for what only HTTP knows: 406, 415. */
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
                             const char *text);
 /* An event of a stream that has begun, with that name or none; as owl_http_stream_write(). */

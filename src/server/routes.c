@@ -132,15 +132,28 @@ void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body)
     owl_http_reply(req, &r);
 }
 
+static void reply_error(struct owl_server *s, struct owl_http_req *req, int status, owl_str data,
+                        const char *text)
+{
+    struct owl_buf *b = &owl_call_local(&s->env, owl_http_reactor(req))->out;
+    owl_buf_reset(b);
+    owl_rpc_error(b, (owl_str){NULL, 0}, owl_err_info(OWL_EREQUEST)->rpc_code, owl_str_of(text),
+                  data);
+    OWL_LOG(&s->log, OWL_LEVEL_INFO, "http", "%d: %s", status, text);
+    owl_front__reply_json(req, status, owl_buf_str(b));
+}
+
+void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int error, const char *text)
+{
+    const struct owl_err_info *row = owl_err_info(error);
+    owl_str data = row->retryable ? OWL_STR("{\"retryable\":true}") : (owl_str){NULL, 0};
+    reply_error(s, req, row->http_status, data, text);
+}
+
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
                             const char *text)
 {
-    struct owl_buf *b = &owl_call_local(&s->env, owl_http_reactor(req))->out;
-    owl_str data = status == 503 ? OWL_STR("{\"retryable\":true}") : (owl_str){NULL, 0};
-    owl_buf_reset(b);
-    owl_rpc_error(b, (owl_str){NULL, 0}, -32600, owl_str_of(text), data);
-    OWL_LOG(&s->log, OWL_LEVEL_INFO, "http", "%d: %s", status, text);
-    owl_front__reply_json(req, status, owl_buf_str(b));
+    reply_error(s, req, status, (owl_str){NULL, 0}, text);
 }
 
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message)
@@ -185,8 +198,8 @@ struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_
     struct owl_inbound in = {.session = NULL};
     owl_front__find_session(s, req, h->session, &in);
     if (in.session_state == OWL_SESSION_NONE) {
-        owl_front__reply_error(s, req, 400,
-                               "Mcp-Session-Id is missing: GET and DELETE belong to a session");
+        owl_front__refuse(s, req, OWL_EREQUEST,
+                          "Mcp-Session-Id is missing: GET and DELETE belong to a session");
         return NULL;
     }
     struct owl_mcp_input input = {
@@ -202,7 +215,7 @@ struct owl_session *owl_front__require_session(struct owl_server *s, struct owl_
     owl_mcp_classify(&input, &class);
     if (!class.error)
         return in.session;
-    owl_front__reply_error(s, req, class.http_status, class.why);
+    owl_front__refuse(s, req, class.error, class.why);
     owl_session_aunref(in.session);
     return NULL;
 }
@@ -306,17 +319,17 @@ static void on_request(void *user, struct owl_http_req *req)
     bool listed = owl_cors_lines(s->cors, h.origin, &lines);
     owl_http_add_headers(req, lines);
     if (h.place_twice.p)
-        owl_front__reply_error(s, req, 400,
-                               "Host or Origin is there more than once, with different values");
+        owl_front__refuse(s, req, OWL_EREQUEST,
+                          "Host or Origin is there more than once, with different values");
     else if (!host_allowed(s, l, h.host))
-        owl_front__reply_error(s, req, 403,
-                               "this Host is not served here (DNS rebinding protection)");
+        owl_front__refuse(s, req, OWL_EDENIED,
+                          "this Host is not served here (DNS rebinding protection)");
     else if (!listed && !owl_mcp_origin_allowed(h.origin, owl_str_of(s->allow_hosts)))
-        owl_front__reply_error(s, req, 403, "requests from this Origin are not allowed");
+        owl_front__refuse(s, req, OWL_EDENIED, "requests from this Origin are not allowed");
     else if (!e)
-        owl_front__reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
+        owl_front__refuse(s, req, OWL_ENOTFOUND, "not found: the MCP endpoint is /mcp");
     else if (v->method != OWL_HTTP_POST && l->draining)
-        owl_front__reply_error(s, req, 503, "the server is stopping; try again");
+        owl_front__refuse(s, req, OWL_ECLOSED, "the server is stopping; try again");
     else if (v->method != OWL_HTTP_OPTIONS || !listed || !owl_cors_preflight(req))
         route(s, req, &h, e);
 }

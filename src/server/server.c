@@ -45,6 +45,8 @@ static int read_options(const owl_server_options *in, owl_server_options *ret, o
         return owl_fail(reterr, OWL_EINVAL, "options: at most 256 reactors and 1024 workers");
     if (ret->log_level > OWL_LEVEL_EMERGENCY)
         return owl_fail(reterr, OWL_EINVAL, "options.log_level is no owl_level");
+    if (ret->error_style > OWL_ERRORS_LAYERED)
+        return owl_fail(reterr, OWL_EINVAL, "options.error_style is no owl_error_style");
     return 0;
 }
 
@@ -136,6 +138,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->env.policy = &owl_policy_none;
     s->env.timeout_ms = or_default(o->timeout_ms, 300000);
     s->env.list_ttl_ms = o->list_ttl_ms;
+    s->env.error_style = (enum owl_error_style)o->error_style;
     s->env.limits = &s->limits;
     s->streams.max = s->limits.streams;
     s->registry = owl_registry_new(o->page_items);
