@@ -171,15 +171,43 @@ struct cancel {
     struct owl_msg msg;
     struct owl_call_env *env;
     uint64_t scope;
-    size_t n;
+    size_t n; /* 0: all calls of the scope */
     char id[];
 };
 
 static void on_cancel(struct owl_reactor *r, struct owl_msg *m)
 {
     struct cancel *k = OWL_CONTAINER(m, struct cancel, msg);
-    owl_call_cancel(owl_call_local(k->env, r), k->scope, (owl_str){k->id, k->n});
+    struct owl_call_local *l = owl_call_local(k->env, r);
+    if (k->n > 0)
+        owl_call_cancel(l, k->scope, (owl_str){k->id, k->n});
+    else
+        owl_calls_cancel(l, k->scope);
     owl_free(k);
+}
+
+/* False without memory. */
+static bool post_cancel(struct owl_call_env *h, struct owl_reactor *r, uint64_t scope, owl_str id)
+{
+    struct cancel *k = owl_malloc(sizeof *k + id.n);
+    if (!k)
+        return false;
+    *k = (struct cancel){.msg.run = on_cancel, .env = h, .scope = scope, .n = id.n};
+    memcpy(k->id, id.p, id.n);
+    if (!owl_post(r, &k->msg))
+        owl_free(k); /* stopped: nothing runs there */
+    return true;
+}
+
+void owl_dispatch_cancel_all(struct owl_server *s, uint64_t scope)
+{
+    struct owl_call_env *h = &s->env;
+    bool all = true;
+    for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++)
+        all = post_cancel(h, owl_runtime_at(h->runtime, i), scope, OWL_STR("")) && all;
+    if (!all)
+        OWL_LOG(&s->log, OWL_LEVEL_WARNING, "dispatch",
+                "out of memory: calls of a session that has ended run on");
 }
 
 /* A call runs where it arrived, which a legacy client's next POST need not: ask every reactor. */
@@ -196,13 +224,8 @@ static void cancel(struct entry *e)
             owl_call_cancel(owl_call_local(h, r), in->scope, id);
             continue;
         }
-        struct cancel *k = owl_malloc(sizeof *k + id.n);
-        if (!k)
+        if (!post_cancel(h, r, in->scope, id))
             return;
-        *k = (struct cancel){.msg.run = on_cancel, .env = h, .scope = in->scope, .n = id.n};
-        memcpy(k->id, id.p, id.n);
-        if (!owl_post(r, &k->msg))
-            owl_free(k);
     }
 }
 

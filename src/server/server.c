@@ -109,11 +109,12 @@ static int limit_peers(struct owl_server *s, const owl_server_options *o, owl_er
     return s->peers ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
 }
 
-/* Whoever waits for its client waits for nothing. */
+/* Whoever waits for its client waits for nothing, and what runs for it runs for nobody. */
 static void on_session_end(void *user, struct owl_session *session)
 {
     struct owl_server *s = user;
     owl_replay_table_forget(s->replays, owl_session_serial(session));
+    owl_dispatch_cancel_all(s, owl_session_serial(session));
 }
 
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
