@@ -89,9 +89,11 @@ void owl_id_finder_feed(struct owl_id_finder *f, owl_str piece)
 
 owl_str owl_id_finder_end(struct owl_id_finder *f)
 {
+    static const owl_str none = {NULL, 0};
+    if (f->hopeless || !f->closed || f->id_n > sizeof f->id)
+        return none;
     owl_str id = owl_str_trim((owl_str){f->id, f->id_n});
-    if (f->hopeless || !f->closed || f->id_n > sizeof f->id || owl_json_scan(id, 1, NULL) != 0 ||
-        !(owl_span_is_string(id) || owl_span_is_integer(id)))
-        return (owl_str){NULL, 0};
-    return id;
+    if (owl_json_scan(id, 1, NULL) != 0)
+        return none;
+    return owl_span_is_string(id) || owl_span_is_integer(id) ? id : none;
 }
