@@ -56,6 +56,7 @@ typedef struct owl_server_options {
      * every tool; what stands against DNS rebinding is that only known Hosts are served, so never
      * combine it with allow_hosts "*". Default: none. */
     const char *cors_origins;
+    unsigned error_style; /* an owl_error_style; default: by the revision of the client */
 } owl_server_options;
 
 /** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */

@@ -84,6 +84,14 @@ typedef enum owl_level {
     OWL_LEVEL_EMERGENCY
 } owl_level;
 
+/** How clients are told that a known tool failed. */
+typedef enum owl_error_style {
+    OWL_ERRORS_AUTO,   /* codes to clients of 2024-11-05 and "1.0", mcp to all others */
+    OWL_ERRORS_CODES,  /* a JSON-RPC error: -32003 denied, -32004 timeout, -32005 failed */
+    OWL_ERRORS_MCP,    /* a result with isError, which the model sees */
+    OWL_ERRORS_LAYERED /* the same, with an envelope {success, data, error, meta} */
+} owl_error_style;
+
 /** Receives one line of the library's own log (no newline). Called from any thread, possibly from
  *  several at once; @p line is valid during the call only. */
 typedef void (*owl_log_fn)(void *data, owl_level level, const char *line);

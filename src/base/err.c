@@ -12,19 +12,19 @@
 
 enum {
     ROW_NONE = OWL_EINVAL - 1,
-#define OWL_ERROR_ROW(name, rpc, http, label, retryable, text) ROW_##name,
+#define OWL_ERROR_ROW(name, rpc, http, call_http, label, retryable, layered, text) ROW_##name,
 #include "tbl/errors.h"
     ROW_END
 };
 
-#define OWL_ERROR_ROW(name, rpc, http, label, retryable, text) \
+#define OWL_ERROR_ROW(name, rpc, http, call_http, label, retryable, layered, text) \
     _Static_assert((int)ROW_##name == (int)OWL_##name, "tbl/errors.h: " #name " is out of order");
 #include "tbl/errors.h"
 _Static_assert((int)ROW_END == (int)OWL_EBUSY + 1, "tbl/errors.h: rows are missing");
 
 static const struct owl_err_info rows[] = {
-#define OWL_ERROR_ROW(name, rpc, http, label, retryable, text) \
-    [OWL_##name - OWL_EINVAL] = {label, text, rpc, http, retryable},
+#define OWL_ERROR_ROW(name, rpc, http, call_http, label, retryable, layered, text) \
+    [OWL_##name - OWL_EINVAL] = {label, text, layered, rpc, http, call_http, retryable},
 #include "tbl/errors.h"
 };
 

@@ -6,10 +6,12 @@
 #include "base/base.h"
 
 struct owl_err_info {
-    const char *label; /* metrics, logs */
-    const char *text;  /* for people, when nothing better is known */
+    const char *label;   /* metrics, logs */
+    const char *text;    /* for people, when nothing better is known */
+    const char *layered; /* E_*: its code in the style `layered` */
     int rpc_code;
-    int http_status;
+    int http_status;     /* where the error ends a request */
+    bool status_of_call; /* … also if the request became a call of a modern client */
     bool retryable;
 };
 

@@ -91,9 +91,15 @@ void owl_call__lacks(struct owl_call *c, const char *capability)
     owl_buf_putz(&data, "{\"requiredCapabilities\":");
     owl_mcp_caps_required(&data, capability);
     owl_buf_putc(&data, '}');
-    owl_call_set_failure(c, OWL_ECAPABILITY,
-                         "%.*s needs a client that declares the capability \"%s\"", (int)c->name.n,
-                         c->name.p, capability);
+    if (owl_mcp_caps_known(c->rev, capability))
+        owl_call_set_failure(c, OWL_ECAPABILITY,
+                             "%.*s needs a client that declares the capability \"%s\"",
+                             (int)c->name.n, c->name.p, capability);
+    else
+        owl_call_set_failure(c, OWL_ECAPABILITY,
+                             "%.*s needs the capability \"%s\", which the revision %s of this "
+                             "session does not have; connect with a newer one",
+                             (int)c->name.n, c->name.p, capability, owl_rev_name(c->rev));
     if (data.rc == 0)
         owl_call_set_failure_data(c, owl_buf_str(&data));
 }

@@ -31,6 +31,7 @@ int owl_call_env_init(struct owl_call_env *h)
         struct owl_call_local *l = &h->local[i];
         owl_list_init(&l->calls);
         owl_map_init(&l->in_flight);
+        owl_map_init(&l->scopes);
         owl_map_init(&l->asked);
         owl_map_init(&l->parked);
         owl_list_init(&l->park_order);
@@ -55,6 +56,7 @@ void owl_call_env_done(struct owl_call_env *h)
         struct owl_call_local *l = &h->local[i];
         OWL_ASSERT(owl_list_empty(&l->calls));
         owl_map_done(&l->in_flight);
+        owl_map_done(&l->scopes);
         owl_map_done(&l->asked);
         owl_map_done(&l->parked);
         owl_map_done(&l->tasks);
@@ -114,7 +116,7 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->msg = *init->msg;
     c->meta = *init->meta;
     c->rev = init->rev;
-    c->codec = owl_mcp_codec_of(init->rev);
+    c->codec = owl_mcp_codec_of(init->rev, init->env->error_style);
     c->ops = &owl_native;
     c->method = init->method;
     c->name = init->msg->method;
@@ -129,12 +131,14 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
         c->client_caps = init->meta->client_caps;
     }
     atomic_init(&c->log_level, wanted_level(c));
-    atomic_init(&c->deadline_ms, owl_reactor_now(init->reactor) + init->env->timeout_ms);
+    c->begun_ms = owl_reactor_now(init->reactor);
+    atomic_init(&c->deadline_ms, c->begun_ms + init->env->timeout_ms);
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->cancelling, NULL);
     owl_list_init(&c->park_node);
     owl_timer_init(&c->park_timer, owl_park_on_timer);
+    owl_list_init(&c->scope_node);
     c->step = &owl_steps[0];
     c->last_progress = c->told = -1;
     owl_result_init(&c->result, OWL_RESULT_RAW, c->arena, init->env->limits->result_bytes);
@@ -272,6 +276,35 @@ static size_t cancel_key(char *out, uint64_t scope, owl_str id)
     return sizeof scope + id.n;
 }
 
+static owl_str scope_key(const struct owl_call *c)
+{
+    return (owl_str){(const char *)&c->scope, sizeof c->scope};
+}
+
+/* The calls of a scope form a ring, one of which is in the map. */
+static int enter_scope(struct owl_call *c)
+{
+    struct owl_map *map = &owl_call_local(c->env, c->reactor)->scopes;
+    struct owl_call *other = owl_map_get(map, scope_key(c));
+    if (!other)
+        return owl_map_put(map, scope_key(c), c, NULL);
+    owl_list_add(&other->scope_node, &c->scope_node);
+    return 0;
+}
+
+static void leave_scope(struct owl_call *c)
+{
+    struct owl_map *map = &owl_call_local(c->env, c->reactor)->scopes;
+    struct owl_call *next = OWL_CONTAINER(c->scope_node.next, struct owl_call, scope_node);
+    owl_list_del(&c->scope_node);
+    if (owl_map_get(map, scope_key(c)) != c)
+        return;
+    if (next == c)
+        owl_map_del(map, scope_key(c));
+    else
+        OWL_IGNORE(owl_map_put(map, scope_key(next), next, NULL)); /* replaces: takes no memory */
+}
+
 int owl_call_claim_id(struct owl_call *c)
 {
     if (!c->scope || c->cancel_key.p)
@@ -286,9 +319,16 @@ int owl_call_claim_id(struct owl_call *c)
     if (owl_map_get(map, k))
         return -OWL_EEXISTS;
     rc = owl_map_put(map, k, c, NULL);
-    if (rc == 0)
-        c->cancel_key = k;
-    return rc;
+    if (rc != 0)
+        return rc;
+    rc = enter_scope(c);
+    if (rc != 0) {
+        owl_map_del(map, k);
+        return rc;
+    }
+    c->cancel_key = k;
+    /* Who ended the session either finds the call from now on, or has marked it before. */
+    return c->session && owl_session_ended(c->session) ? -OWL_ECANCELLED : 0;
 }
 
 enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc)
@@ -341,8 +381,10 @@ void owl_call__leave(struct owl_call *c)
 
 void owl_call_forget_id(struct owl_call *c)
 {
-    if (c->cancel_key.p)
-        owl_map_del(&owl_call_local(c->env, c->reactor)->in_flight, c->cancel_key);
+    if (!c->cancel_key.p)
+        return;
+    owl_map_del(&owl_call_local(c->env, c->reactor)->in_flight, c->cancel_key);
+    leave_scope(c);
     c->cancel_key = (owl_str){NULL, 0};
 }
 
@@ -425,6 +467,15 @@ void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id)
     struct owl_call *c = owl_map_get(&l->in_flight, k);
     if (c)
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* completed: the answer goes out */
+}
+
+void owl_calls_cancel(struct owl_call_local *l, uint64_t scope)
+{
+    owl_str key = {(const char *)&scope, sizeof scope};
+    for (struct owl_call *c; (c = owl_map_get(&l->scopes, key));) {
+        leave_scope(c);
+        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, true)); /* completed: the answer goes out */
+    }
 }
 
 /* ---- for steps and methods ---- */

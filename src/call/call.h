@@ -64,8 +64,8 @@ struct owl_sink_ops {
     /* A notification or a request to the client, before the response. 0, or -OWL_ESTATE: this
      * client cannot be told. */
     int (*send)(struct owl_sink *s, struct owl_call *c, owl_str message);
-    /* The response; the sink forgets the call. An empty message: the call ends without an
-     * answer. */
+    /* The response; the sink forgets the call. An empty message: the call ends without an answer,
+     * or (an HTTP status from 400 on) there was no memory for it. */
     void (*respond)(struct owl_sink *s, struct owl_call *c, owl_str message, int http_status);
     /* The client need not wait on its connection: it may come back for the answer. NULL: it cannot,
      * or has nothing to gain. */
@@ -88,6 +88,7 @@ struct owl_call_env {
     owl_str server_info; /* JSON object */
     unsigned timeout_ms;
     unsigned list_ttl_ms;
+    enum owl_error_style error_style;
     const owl_limits *limits;
     struct owl_call_local *local; /* one a reactor */
 };
@@ -96,6 +97,7 @@ struct owl_call_env {
 struct owl_call_local {
     struct owl_list calls;    /* all that have not ended */
     struct owl_map in_flight; /* suspended calls that a notification may cancel, by scope and id */
+    struct owl_map scopes;    /* one of the same for each scope: it leads to the others */
     struct owl_map asked;     /* questions that wait for an answer, by their id */
     struct owl_map parked;    /* calls that were, by the park id that they had last */
     struct owl_list park_order; /* those whose modern client is away, oldest first */
@@ -162,6 +164,7 @@ struct owl_call {
     owl_str complete_name, complete_value, complete_context;
     atomic_int log_level; /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
     atomic_ullong deadline_ms; /* monotonic */
+    uint64_t begun_ms;         /* likewise */
 
     /* how it goes */
     struct owl_result result;       /* [handler] */
@@ -183,6 +186,7 @@ struct owl_call {
     bool returned;      /* the reactor knows that the handler is through: its post has arrived */
     uint64_t scope;     /* within which notifications name this call by its id; 0: nothing does */
     owl_str cancel_key; /* in host_local.in_flight, or absent */
+    struct owl_list scope_node; /* among those of its scope that are there */
     struct owl_timer deadline;
     struct owl_msg done; /* posted by the finisher */
     struct owl_work work;
@@ -241,7 +245,8 @@ OWL_NODISCARD struct owl_call *owl_call_new(const struct owl_call_init *init);
 /* Run steps until one suspends or the call has ended: the call may be gone afterwards. */
 void owl_call_run(struct owl_call *c);
 /* The id names this call from now on: it can be cancelled by it. Before a handler has the arena.
- * @errors OWL_EEXISTS (the id is in use), OWL_ENOMEM. */
+ * @errors OWL_EEXISTS (the id is in use), OWL_ECANCELLED (its session has just ended),
+ * OWL_ENOMEM. */
 OWL_NODISCARD int owl_call_claim_id(struct owl_call *c);
 /* The failure of a call that could not claim its id. */
 enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc);
@@ -264,6 +269,9 @@ bool owl_call_end(struct owl_call *c, int error, bool answer);
 void owl_calls_end(struct owl_call_local *l, int error);
 /* End the call with that id (owl_rpc_id_plain) in that scope, if it runs here. */
 void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id);
+/* End all calls of that scope that wait here: nobody wants their results any more. Whoever still
+ * waits for an answer is told. */
+void owl_calls_cancel(struct owl_call_local *l, uint64_t scope);
 
 /* ---- for steps and methods ---- */
 

@@ -133,6 +133,16 @@ static enum owl_verdict run_settle(struct owl_call *c)
     return OWL_SUSPEND;
 }
 
+/* What a line of the log calls it: the method, and the name of what it is about if it has one. */
+static void log_failure(struct owl_call *c, const struct owl_mcp_failure *f)
+{
+    owl_str name = owl_str_eq(c->name, c->msg.method) ? OWL_STR("") : c->name;
+    OWL_LOG(c->env->log, OWL_LEVEL_INFO, "call", "%.*s%s%.*s failed: %s: %.*s trace_id=%s",
+            (int)c->msg.method.n, c->msg.method.p, name.n ? " " : "", (int)name.n,
+            name.p ? name.p : "", owl_error_name(f->error), (int)f->message.n, f->message.p,
+            f->trace_id.p);
+}
+
 /* The failure as the client is told. When the reactor ended the call, the handler may still be
  * writing its own. */
 static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
@@ -144,9 +154,13 @@ static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
     if (!f.message.p)
         f.message = owl_str_of(owl_err_info(f.error)->text);
     f.trace_id = owl_str_of(owl_call_trace_id(c));
-    OWL_LOG(c->env->log, OWL_LEVEL_INFO, "call", "%.*s %.*s failed: %s: %.*s trace_id=%s",
-            (int)c->msg.method.n, c->msg.method.p, (int)c->name.n, c->name.p ? c->name.p : "",
-            owl_error_name(f.error), (int)f.message.n, f.message.p, c->trace_id);
+    uint64_t now = owl_now_ms();
+    struct owl_mcp_run run = {.tool = c->name,
+                              .version = {"", 0},
+                              .duration_ms = now > c->begun_ms ? now - c->begun_ms : 0,
+                              .ended_ms = owl_wall_ms()};
+    f.run = &run;
+    log_failure(c, &f);
     return owl_mcp_write_failure(out, c->codec, c->msg.id, &f, c->env->server_info);
 }
 
@@ -209,11 +223,10 @@ static enum owl_verdict run_reply(struct owl_call *c)
     owl_buf_reset(out);
     int status = 200;
     int rc = 0;
-    if (c->end_error && c->silent)
-        status = 202;
-    else if (c->end_error || c->failure.error)
+    bool unanswered = c->end_error && c->silent;
+    if (!unanswered && (c->end_error || c->failure.error))
         status = write_failure(c, out, c->end_error);
-    else
+    else if (!unanswered)
         rc = write_result(c, out);
     if (rc == 0)
         rc = out->rc;
@@ -223,7 +236,7 @@ static enum owl_verdict run_reply(struct owl_call *c)
     }
     if (out->rc != 0) { /* rather nothing than half of something */
         owl_buf_reset(out);
-        status = 503;
+        status = owl_err_info(OWL_ENOMEM)->http_status;
     }
     if (c->task) {
         owl_call_wait(c, SETTLE_MS);

@@ -46,6 +46,7 @@ struct scan {
     int rc;
     unsigned depth, max_depth;
     bool repeats;     /* equal keys are none of its business */
+    bool halves;      /* nor are halves of surrogate pairs */
     struct key *keys; /* inline_keys, or on the heap */
     size_t nkeys, cap;
     struct owl_tape *tape; /* NULL: nothing is recorded */
@@ -128,7 +129,7 @@ static const char *scan_escape(struct scan *s, const char *p)
         if (low >= 0xdc00 && low <= 0xdfff)
             return p + 12;
     }
-    return fail(s, OWL_EPARSE, p, "half of a surrogate pair in a string");
+    return s->halves ? p + 6 : fail(s, OWL_EPARSE, p, "half of a surrogate pair in a string");
 }
 
 /* What is not plain within a string; @p p is before the end. */
@@ -477,7 +478,9 @@ static const char *scan_text(struct scan *s, const char *p)
     return p == s->end ? p : unexpected(s, p, "the end of the text");
 }
 
-static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape *tape,
+enum rigour { STRICT, REPEATS, LENIENT };
+
+static int prove(owl_str text, unsigned max_depth, enum rigour rigour, struct owl_tape *tape,
                  owl_error *reterr)
 {
     if (text.n > UINT32_MAX)
@@ -492,7 +495,8 @@ static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape
     s.depth = 0;
     s.levels[0] = (struct level){0};
     s.max_depth = max_depth < OWL_JSON_DEPTH ? max_depth : OWL_JSON_DEPTH;
-    s.repeats = repeats;
+    s.repeats = rigour != STRICT;
+    s.halves = rigour == LENIENT;
     s.keys = s.inline_keys;
     s.nkeys = 0;
     s.cap = KEYS_INLINE;
@@ -514,15 +518,20 @@ static int prove(owl_str text, unsigned max_depth, bool repeats, struct owl_tape
 
 int owl_json_scan(owl_str text, unsigned max_depth, owl_error *reterr)
 {
-    return prove(text, max_depth, false, NULL, reterr);
+    return prove(text, max_depth, STRICT, NULL, reterr);
 }
 
 int owl_json_scan_tape(owl_str text, unsigned max_depth, struct owl_tape *tape, owl_error *reterr)
 {
-    return prove(text, max_depth, false, tape, reterr);
+    return prove(text, max_depth, STRICT, tape, reterr);
 }
 
 int owl_json_scan_repeats(owl_str text, unsigned max_depth, owl_error *reterr)
 {
-    return prove(text, max_depth, true, NULL, reterr);
+    return prove(text, max_depth, REPEATS, NULL, reterr);
+}
+
+int owl_json_scan_lenient(owl_str text, unsigned max_depth, owl_error *reterr)
+{
+    return prove(text, max_depth, LENIENT, NULL, reterr);
 }

@@ -28,6 +28,10 @@ OWL_NODISCARD int owl_json_scan(owl_str text, unsigned max_depth, owl_error *ret
 /* The same, but keys may repeat: for a reader that says of each where it was written. */
 OWL_NODISCARD int owl_json_scan_repeats(owl_str text, unsigned max_depth, owl_error *reterr);
 
+/* The same, but keys may repeat and halves of surrogate pairs stand alone: whether it is JSON at all,
+ * where it was refused for being bad JSON. */
+OWL_NODISCARD int owl_json_scan_lenient(owl_str text, unsigned max_depth, owl_error *reterr);
+
 /* Where the members of the outer three levels of objects are, in the order of the text: what a
  * router of messages looks at, found while the text is proved instead of by walking it again. */
 enum { OWL_TAPE_LEVELS = 3, OWL_TAPE_ENTRIES = 56 };
@@ -63,6 +67,8 @@ static inline bool owl_span_key_is(const struct owl_span *s, owl_str name)
 {
     return OWL_LIKELY(!s->escaped) ? owl_str_eq(s->key, name) : owl_span__escaped_key_is(s, name);
 }
+/* Whether the key, decoded, begins with @p prefix, which is ASCII. */
+bool owl_span_key_begins(const struct owl_span *s, owl_str prefix);
 /* The value of the member @p key (an escaped spelling in the source is found too), or {NULL,0}. */
 owl_str owl_span_get(owl_str proved_object, const char *key);
 

@@ -91,6 +91,25 @@ bool owl_span__escaped_key_is(const struct owl_span *s, owl_str name)
     return owl_text__equals(s->key, name);
 }
 
+bool owl_span_key_begins(const struct owl_span *s, owl_str prefix)
+{
+    const char *p = s->key.p, *end = p + s->key.n;
+    if (!s->escaped)
+        return s->key.n >= prefix.n && memcmp(p, prefix.p, prefix.n) == 0;
+    for (size_t at = 0; at < prefix.n; at++) {
+        char decoded[4] = {'\0'};
+        if (p == end)
+            return false;
+        if (*p != '\\')
+            decoded[0] = *p++;
+        else if (owl_text__escape(&p, decoded) != 1)
+            return false;
+        if (decoded[0] != prefix.p[at])
+            return false;
+    }
+    return true;
+}
+
 owl_str owl_span_get(owl_str proved_object, const char *key)
 {
     owl_str wanted = owl_str_of(key);

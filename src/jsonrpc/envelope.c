@@ -222,8 +222,11 @@ void owl_rpc_end(struct owl_buf *b)
 
 void owl_rpc_begin_error(struct owl_buf *b, owl_str id, int code, owl_str message)
 {
-    owl_buf_puts(b, OWL_STR("{\"jsonrpc\":\"2.0\",\"id\":"));
-    owl_buf_puts(b, id.p ? id : OWL_STR("null"));
+    owl_buf_puts(b, OWL_STR("{\"jsonrpc\":\"2.0\""));
+    if (!id.p || id.n > 0) {
+        owl_buf_puts(b, OWL_STR(",\"id\":"));
+        owl_buf_puts(b, id.p ? id : OWL_STR("null"));
+    }
     owl_buf_printf(b, ",\"error\":{\"code\":%d,\"message\":", code);
     owl_json_quote(b, message);
 }

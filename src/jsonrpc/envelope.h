@@ -54,7 +54,7 @@ void owl_rpc_begin_request(struct owl_buf *b, owl_str id, owl_str method);
 void owl_rpc_begin_notification(struct owl_buf *b, owl_str method);
 void owl_rpc_end(struct owl_buf *b);
 /* {"jsonrpc":"2.0","id":ID,"error":{"code":C,"message":"M"  … the caller may write `,"data":`
- * and a value. An absent id is written as null. */
+ * and a value. An absent id is written as null, an empty one not at all. */
 void owl_rpc_begin_error(struct owl_buf *b, owl_str id, int code, owl_str message);
 void owl_rpc_end_error(struct owl_buf *b);
 /* A whole error response. @p data is JSON text without newlines, or absent. */

@@ -24,7 +24,6 @@ static void OWL_PRINTF(4, 5)
 {
     ret->era = era;
     ret->error = error;
-    ret->http_status = error == OWL_ENOTFOUND ? 404 : 400;
     va_list ap;
     va_start(ap, fmt);
     OWL_IGNORE(vsnprintf(ret->why, sizeof(ret->why), fmt, ap) < 0); /* cut is good enough */

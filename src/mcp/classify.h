@@ -28,7 +28,6 @@ struct owl_mcp_class {
     enum owl_era era; /* of an error: in whose words it is to be written */
     enum owl_rev rev; /* of legacy `initialize`: meaningless, it negotiates */
     int error;        /* 0, or OWL_E: HEADER, VERSION, PARAMS, REQUEST, NOTFOUND (session) */
-    int http_status;  /* for the error */
     char why[200];    /* for the error: what was wrong and what to send instead */
 };
 

@@ -213,6 +213,11 @@ static enum owl_rev since(const char *name)
     return 0;
 }
 
+bool owl_mcp_caps_known(enum owl_rev rev, const char *name)
+{
+    return rev >= since(name);
+}
+
 bool owl_mcp_caps_have(owl_str caps, enum owl_rev rev, const char *name)
 {
     owl_str within, group = split_name(name, &within);

@@ -85,6 +85,8 @@ bool owl_mcp_key_valid(owl_str key);
  * declared by an elicitation object without modes), "elicitation.url", "extensions.<id>" (the id may
  * hold dots), "experimental.<key>". */
 bool owl_mcp_caps_have(owl_str caps, enum owl_rev rev, const char *name);
+/* Whether @p rev has the capability @p name at all, whatever a client declares. */
+bool owl_mcp_caps_known(enum owl_rev rev, const char *name);
 /* {"elicitation":{"url":{}}} for "elicitation.url": the `requiredCapabilities` of an error. */
 void owl_mcp_caps_required(struct owl_buf *b, const char *name);
 

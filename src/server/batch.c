@@ -26,6 +26,7 @@ struct batch {
     struct owl_front *outer;
     struct common *common;
     size_t left;
+    bool asked; /* some of its messages are requests */
     struct owl_buf out;
     struct owl_budget_share held; /* by `out`, of what calls of the reactor may hold */
 };
@@ -45,18 +46,18 @@ static void batch_done(struct batch *b)
 {
     if (--b->left)
         return;
-    int status = b->out.n || b->out.rc ? 200 : 202; /* nothing but notifications: nothing to say */
-    if (status == 200)
+    int status = b->asked ? 200 : 202; /* nothing but notifications: nothing to say */
+    if (b->out.n || b->out.rc)
         owl_buf_putc(&b->out, ']');
     if (b->out.rc != 0) {
         owl_buf_reset(&b->out);
-        owl_rpc_error(&b->out, (owl_str){NULL, 0}, -32603,
+        owl_rpc_error(&b->out, (owl_str){NULL, 0}, owl_err_info(OWL_ENOMEM)->rpc_code,
                       OWL_STR("no memory for the answers to the batch; try again later"),
                       OWL_STR("{\"retryable\":true}"));
     }
     if (b->out.rc != 0) { /* rather nothing than half of something */
         owl_buf_reset(&b->out);
-        status = 503;
+        status = owl_err_info(OWL_ENOMEM)->http_status;
     }
     b->outer->sink.ops->respond(&b->outer->sink, NULL, owl_buf_str(&b->out), status);
     owl_buf_done(&b->out);
@@ -104,7 +105,7 @@ static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str mes
     if (rc != 0)
         batch_add_error(b, c, rc);
     else
-        batch_add(b, message, status == 503 && !message.n ? -OWL_ENOMEM : 0);
+        batch_add(b, message, status >= 400 && !message.n ? -OWL_ENOMEM : 0);
     batch_done(b);
 }
 
@@ -136,10 +137,11 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
     if (!one.arena) {
         owl_error err;
         owl_fail(&err, OWL_ENOMEM, NULL);
-        d = owl_dispatch__refuse(&one, &err, &out, &status);
+        d = owl_dispatch__refuse(&one, (owl_str){NULL, 0}, &err, &out, &status);
     } else {
         d = owl_dispatch__one(&one, text, NULL, NULL, &out, &status);
     }
+    b->asked = b->asked || d != OWL_DISPATCH_ACCEPTED;
     if (d == OWL_DISPATCH_REFUSED)
         batch_add(b, owl_buf_str(&out), out.rc);
     if (d != OWL_DISPATCH_CALL)
@@ -168,7 +170,7 @@ enum owl_dispatched owl_dispatch__batch(struct owl_inbound *in, owl_str array, s
         owl_free(b);
         owl_error err;
         owl_fail(&err, OWL_ENOMEM, NULL);
-        return owl_dispatch__refuse(in, &err, out, status);
+        return owl_dispatch__refuse(in, (owl_str){NULL, 0}, &err, out, status);
     }
     common->arena = in->arena;
     atomic_init(&common->refs, 1);

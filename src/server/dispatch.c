@@ -8,6 +8,7 @@
 #include "call/ask.h"
 #include "codec/json.h"
 #include "codec/scan.h"
+#include "jsonrpc/find_id.h"
 #include "mcp/headers.h"
 #include "server/peer.h"
 
@@ -22,8 +23,7 @@ struct entry {
     struct owl_mcp_class class;
     const struct owl_mcp_codec *codec; /* in whose words it is refused */
     const struct owl_method *method;
-    owl_error err;
-    int status;      /* HTTP status of a refusal */
+    owl_error err;   /* also decides the HTTP status of the refusal */
     owl_str version; /* that was asked for and is not served; for error.data */
 };
 
@@ -34,14 +34,21 @@ static void entry_init(struct entry *e, struct owl_inbound *in)
     e->msg = (struct owl_rpc_msg){.kind = OWL_RPC_REQUEST};
     e->meta = (struct owl_mcp_meta){.raw = {NULL, 0}};
     e->class.error = 0;
-    e->codec = in->session ? owl_mcp_codec_of(owl_session_rev(in->session)) : &owl_mcp_legacy;
+    e->codec = owl_mcp_codec_of(in->session ? owl_session_rev(in->session) : OWL_REV_2025_11_25,
+                                in->front->server->env.error_style);
     e->method = NULL;
     e->err.code = 0;
-    e->status = 400;
     e->version = (owl_str){NULL, 0};
 }
 
 /* ---- refusals ---- */
+
+/* The id of an answer to a message whose own could not be read: null, as JSON-RPC has it, or none for
+ * those revisions whose schema does not know null. */
+static owl_str missing_id(const struct owl_inbound *in)
+{
+    return owl_rev_asked(in->version) >= (int)OWL_REV_2025_11_25 ? OWL_STR("") : (owl_str){NULL, 0};
+}
 
 static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *status)
 {
@@ -63,9 +70,10 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
                                 .data = data.n && data.rc == 0 ? owl_buf_str(&data)
                                                                : (owl_str){NULL, 0},
                                 .trace_id = owl_str_of(trace_id)};
-    owl_mcp_write_failure(out, e->codec, e->msg.id, &f, s->env.server_info);
+    owl_mcp_write_failure(out, e->codec, e->msg.id.p ? e->msg.id : missing_id(e->in), &f,
+                          s->env.server_info);
     owl_buf_done(&data);
-    *status = out->rc == 0 ? e->status : 503;
+    *status = owl_err_info(out->rc == 0 ? e->err.code : OWL_ENOMEM)->http_status;
     if (out->rc != 0)
         out->n = 0; /* rather nothing than half of something */
     OWL_LOG(&s->log, OWL_LEVEL_INFO, "dispatch", "refused: %s trace_id=%s", e->err.message,
@@ -73,13 +81,27 @@ static enum owl_dispatched refuse(struct entry *e, struct owl_buf *out, int *sta
     return OWL_DISPATCH_REFUSED;
 }
 
-enum owl_dispatched owl_dispatch__refuse(struct owl_inbound *in, const owl_error *err,
+enum owl_dispatched owl_dispatch__refuse(struct owl_inbound *in, owl_str id, const owl_error *err,
                                          struct owl_buf *out, int *status)
 {
     struct entry e;
     entry_init(&e, in);
     e.err = *err;
+    e.msg.id = id.n <= in->front->server->limits.id_bytes ? id : (owl_str){NULL, 0};
     return refuse(&e, out, status);
+}
+
+/* A text that the scan has refused. What another parser would take has an id that its sender waits
+ * for. */
+static enum owl_dispatched refuse_text(struct owl_inbound *in, const owl_error *err,
+                                       struct owl_buf *out, int *status)
+{
+    struct owl_id_finder f;
+    unsigned depth = (unsigned)in->front->server->limits.depth;
+    owl_id_finder_init(&f);
+    if (err->code != OWL_EPARSE || owl_json_scan_lenient(in->text, depth, NULL) != -OWL_EPARSE)
+        owl_id_finder_feed(&f, in->text);
+    return owl_dispatch__refuse(in, owl_id_finder_end(&f), err, out, status);
 }
 
 /* ---- one message ---- */
@@ -114,12 +136,11 @@ static int classify(struct entry *e)
     };
     owl_mcp_classify(&input, &e->class);
     if (!e->class.error) {
-        e->codec = owl_mcp_codec_of(e->class.rev);
+        e->codec = owl_mcp_codec_of(e->class.rev, s->env.error_style);
         return 0;
     }
     if (e->class.era == OWL_ERA_MODERN)
-        e->codec = &owl_mcp_modern;
-    e->status = e->class.http_status;
+        e->codec = owl_mcp_codec_of(OWL_REV_2026_07_28, s->env.error_style);
     e->version = version_asked(e);
     return owl_fail(&e->err, e->class.error, "%s", e->class.why);
 }
@@ -129,7 +150,6 @@ static int classify(struct entry *e)
 static int check_modern(struct entry *e)
 {
     struct owl_inbound *in = e->in;
-    e->status = 400;
     int rc = owl_mcp_modern_check(&e->meta, &e->err);
     const char *name_key = e->method ? e->method->name_key : NULL;
     struct owl_mcp_mirror mirror = {.header_method = in->method,
@@ -152,15 +172,43 @@ struct cancel {
     struct owl_msg msg;
     struct owl_call_env *env;
     uint64_t scope;
-    size_t n;
+    size_t n; /* 0: all calls of the scope */
     char id[];
 };
 
 static void on_cancel(struct owl_reactor *r, struct owl_msg *m)
 {
     struct cancel *k = OWL_CONTAINER(m, struct cancel, msg);
-    owl_call_cancel(owl_call_local(k->env, r), k->scope, (owl_str){k->id, k->n});
+    struct owl_call_local *l = owl_call_local(k->env, r);
+    if (k->n > 0)
+        owl_call_cancel(l, k->scope, (owl_str){k->id, k->n});
+    else
+        owl_calls_cancel(l, k->scope);
     owl_free(k);
+}
+
+/* False without memory. */
+static bool post_cancel(struct owl_call_env *h, struct owl_reactor *r, uint64_t scope, owl_str id)
+{
+    struct cancel *k = owl_malloc(sizeof *k + id.n);
+    if (!k)
+        return false;
+    *k = (struct cancel){.msg.run = on_cancel, .env = h, .scope = scope, .n = id.n};
+    memcpy(k->id, id.p, id.n);
+    if (!owl_post(r, &k->msg))
+        owl_free(k); /* stopped: nothing runs there */
+    return true;
+}
+
+void owl_dispatch_cancel_all(struct owl_server *s, uint64_t scope)
+{
+    struct owl_call_env *h = &s->env;
+    bool all = true;
+    for (unsigned i = 0; i < owl_runtime_count(h->runtime); i++)
+        all = post_cancel(h, owl_runtime_at(h->runtime, i), scope, OWL_STR("")) && all;
+    if (!all)
+        OWL_LOG(&s->log, OWL_LEVEL_WARNING, "dispatch",
+                "out of memory: calls of a session that has ended run on");
 }
 
 /* A call runs where it arrived, which a legacy client's next POST need not: ask every reactor. */
@@ -177,13 +225,8 @@ static void cancel(struct entry *e)
             owl_call_cancel(owl_call_local(h, r), in->scope, id);
             continue;
         }
-        struct cancel *k = owl_malloc(sizeof *k + id.n);
-        if (!k)
+        if (!post_cancel(h, r, in->scope, id))
             return;
-        *k = (struct cancel){.msg.run = on_cancel, .env = h, .scope = in->scope, .n = id.n};
-        memcpy(k->id, id.p, id.n);
-        if (!owl_post(r, &k->msg))
-            owl_free(k);
     }
 }
 
@@ -243,10 +286,8 @@ static int start_call(struct entry *e, struct owl_call **ret)
     struct owl_inbound *in = e->in;
     bool legacy = e->class.era == OWL_ERA_LEGACY;
     owl_str who = in->front->principal; /* a task may outlive the front */
-    if (who.n && !(who.p = owl_arena_dup(in->arena, who))) {
-        e->status = 503;
+    if (who.n && !(who.p = owl_arena_dup(in->arena, who)))
         return owl_fail(&e->err, OWL_ENOMEM, NULL);
-    }
     struct owl_call_init init = {
         .env = &in->front->server->env,
         .reactor = in->front->reactor,
@@ -263,10 +304,8 @@ static int start_call(struct entry *e, struct owl_call **ret)
         .scope = legacy || !in->front->http ? in->scope : 0,
     };
     struct owl_call *c = owl_call_new(&init);
-    if (!c) {
-        e->status = 503;
+    if (!c)
         return owl_fail(&e->err, OWL_ENOMEM, NULL);
-    }
     in->arena = NULL;
     *ret = c;
     return 0;
@@ -279,7 +318,6 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
 {
     struct owl_inbound *in = e->in;
     struct owl_server *s = in->front->server;
-    e->status = 400;
     int rc = owl_rpc_read(in->arena, proved, tape, &e->msg, &e->err);
     if (rc == 0 && e->msg.id.n > s->limits.id_bytes) {
         e->msg.id = (owl_str){NULL, 0}; /* nor does the answer repeat it */
@@ -301,15 +339,11 @@ static int admit(struct entry *e, owl_str proved, const struct owl_tape *tape,
         take_notification(e);
         return 0;
     }
-    if (owl_server_local(s, in->front->reactor)->draining) {
-        e->status = 503;
+    if (owl_server_local(s, in->front->reactor)->draining)
         return owl_fail(&e->err, OWL_ECLOSED, NULL);
-    }
-    if (in->busy) {
-        e->status = 503;
+    if (in->busy)
         return owl_fail(&e->err, OWL_EBUSY,
                         "too many requests of this client wait for answers; try again later");
-    }
     if (in->in_batch && e->class.era == OWL_ERA_MODERN)
         return owl_fail(&e->err, OWL_EREQUEST, "%s has no batches: send one message at a time",
                         owl_rev_name(e->class.rev));
@@ -377,7 +411,7 @@ enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_c
     owl_error err;
     owl_buf_reset(out);
     if (owl_json_scan_tape(in->text, (unsigned)in->front->server->limits.depth, &tape, &err) != 0)
-        return owl_dispatch__refuse(in, &err, out, status);
+        return refuse_text(in, &err, out, status);
     if (!owl_span_is_array(owl_span_begin(in->text)))
         return owl_dispatch__one(in, in->text, &tape, ret_call, out, status);
     struct entry e;

@@ -9,8 +9,9 @@
 enum owl_dispatched owl_dispatch__one(struct owl_inbound *in, owl_str proved,
                                       const struct owl_tape *tape, struct owl_call **ret_call,
                                       struct owl_buf *out, int *status);
-/* The error response to a message that could not be read. */
-enum owl_dispatched owl_dispatch__refuse(struct owl_inbound *in, const owl_error *err,
+/* The error response to a message that could not be read, with its @p id if that could (it may be
+ * absent). */
+enum owl_dispatched owl_dispatch__refuse(struct owl_inbound *in, owl_str id, const owl_error *err,
                                          struct owl_buf *out, int *status);
 /* The members of a batch that is allowed. */
 enum owl_dispatched owl_dispatch__batch(struct owl_inbound *in, owl_str array, struct owl_buf *out,

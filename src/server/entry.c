@@ -77,25 +77,25 @@ static void entry_gone(struct owl_hook *h)
     entry_free(e);
 }
 
-static void give_up(struct entry *e, const char *why)
+static void give_up(struct entry *e, int error, const char *why)
 {
     struct owl_server *s = e->auth.server;
     struct owl_http_req *req = e->auth.http;
     cancel(e);
     entry_free(e);
-    owl_front__reply_error(s, req, 503, why);
+    owl_front__refuse(s, req, error, why);
 }
 
 static void on_deadline(struct owl_timer *t)
 {
-    give_up(OWL_CONTAINER(t, struct entry, timer),
+    give_up(OWL_CONTAINER(t, struct entry, timer), OWL_EBUSY,
             "it took too long to find out who you are; try again");
 }
 
 void owl_entries_end(struct owl_server *s, struct owl_reactor *r)
 {
     OWL_LIST_EACH (&owl_server_local(s, r)->entries, it)
-        give_up(OWL_CONTAINER(it, struct entry, node), STOPPING);
+        give_up(OWL_CONTAINER(it, struct entry, node), OWL_ECLOSED, STOPPING);
 }
 
 void owl_server_set_auth(struct owl_server *s, const struct owl_auth_ops *ops, void *self)
@@ -108,8 +108,8 @@ void owl_server_set_auth(struct owl_server *s, const struct owl_auth_ops *ops, v
 static void refuse(struct entry *e, const struct owl_auth_answer *a)
 {
     OWL_ASSERT(a->status >= 400 && a->status <= 599);
-    owl_front__refuse(e->auth.server, e->auth.http, a->status, a->headers,
-                      a->why ? a->why : "you may not use this server");
+    owl_front__reply_error(e->auth.server, e->auth.http, a->status, a->headers,
+                           a->why ? a->why : "you may not use this server");
 }
 
 /* Whether it is known who it is; otherwise that was answered. */
@@ -169,7 +169,7 @@ static void suspend(struct entry *e)
     owl_list_add(&owl_server_local(s, r)->entries, &e->node);
     owl_timer_start(r, &e->timer, s->auth->timeout_ms ? s->auth->timeout_ms : AUTH_MS);
     if (e->complete && owl_http_keep(e->auth.http) != 0)
-        give_up(e, NO_MEMORY);
+        give_up(e, OWL_ENOMEM, NO_MEMORY);
 }
 
 /* Whether it is known by now who the client is; otherwise the request was answered, or waits. */
@@ -184,7 +184,7 @@ static bool authenticate(struct visit *v)
     if (!e) {
         e = entry_new(s, v->r.http, v->complete);
         if (!e) {
-            owl_front__reply_error(s, v->r.http, 503, NO_MEMORY);
+            owl_front__refuse(s, v->r.http, OWL_ENOMEM, NO_MEMORY);
             return false;
         }
         s->auth->begin(s->auth_self, &e->auth);
@@ -216,12 +216,12 @@ static bool host_allowed(struct owl_server *s, struct owl_server_local *l, owl_s
 
 /* What is wrong with the place that the request is for, or comes from; NULL: nothing. */
 static const char *misplaced(const struct visit *v, struct owl_server_local *l, bool listed,
-                             int *ret_status)
+                             int *ret_error)
 {
     struct owl_server *s = v->r.server;
-    *ret_status = 403;
+    *ret_error = OWL_EDENIED;
     if (v->heads.place_twice.p) {
-        *ret_status = 400;
+        *ret_error = OWL_EREQUEST;
         return "Host or Origin is there more than once, with different values";
     }
     if (v->route && (v->route->flags & OWL_ROUTE_ANY_HOST))
@@ -240,18 +240,18 @@ static bool check(struct visit *v, const struct owl_route_table *t)
     const struct owl_http_view *view = owl_http_view(req);
     struct owl_server_local *l = owl_server_local(s, owl_http_reactor(req));
     owl_str lines, allow;
-    int status;
+    int error;
     v->route = owl_route__find(t, view->method, view->path, &allow);
     bool listed = owl_cors_lines(s->cors, v->heads.origin, &lines);
     owl_http_add_headers(req, lines);
-    const char *why = misplaced(v, l, listed, &status);
+    const char *why = misplaced(v, l, listed, &error);
     bool exempt = v->route && (v->route->flags & OWL_ROUTE_DRAIN);
     if (why)
-        owl_front__reply_error(s, req, status, why);
+        owl_front__refuse(s, req, error, why);
     else if (!allow.p)
-        owl_front__reply_error(s, req, 404, "not found: the MCP endpoint is /mcp");
+        owl_front__refuse(s, req, OWL_ENOTFOUND, "not found: the MCP endpoint is /mcp");
     else if (l->draining && !exempt)
-        owl_front__reply_error(s, req, 503, STOPPING);
+        owl_front__refuse(s, req, OWL_ECLOSED, STOPPING);
     else if (v->route)
         return true;
     else if (view->method != OWL_HTTP_OPTIONS)
@@ -289,7 +289,7 @@ static bool enter(struct owl_server *s, struct owl_http_req *req, bool complete)
         owl_front__read_heads(owl_http_view(req), &v.heads);
         passed = pass(&v, pin->object);
     } else {
-        owl_front__reply_error(s, req, 503, NO_MEMORY);
+        owl_front__refuse(s, req, OWL_ENOMEM, NO_MEMORY);
     }
     if (passed && complete) {
         owl_http_set_user(req, NULL);

@@ -38,12 +38,12 @@ bool owl_front__require_json(const struct owl_route_req *r);
 
 void owl_front__reply_status(struct owl_http_req *req, int status, owl_str headers);
 void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);
-/* An HTTP error with a JSON-RPC error without id as its body. */
+/* The request ends with that error: its status is that of tbl/errors.h, its body a JSON-RPC error
+ * without id. */
+void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int error, const char *text);
+/* The same for what only HTTP knows, such as 406 and 415, with header lines or none. */
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
-                            const char *text);
-/* The same with header lines. */
-void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int status, owl_str headers,
-                       const char *text);
+                            owl_str headers, const char *text);
 /* An event of a stream that has begun, with that name or none; as owl_http_stream_write(). */
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message);
 /* The session that the request names: counted in in->session. That of somebody else is unknown. */

@@ -180,14 +180,14 @@ static struct stream *answer(struct owl_server *s, struct owl_http_req *req,
 {
     struct stream *st = stream_new(s, req, session);
     if (!st) {
-        owl_front__reply_error(s, req, 503, NO_MEMORY);
+        owl_front__refuse(s, req, OWL_ENOMEM, NO_MEMORY);
         return NULL;
     }
     st->entered = owl_session_stream_enter(session, &s->streams);
     if (st->entered)
         return st;
     stream_drop(st);
-    owl_front__reply_error(s, req, 503, "too many streams are open; try again later");
+    owl_front__refuse(s, req, OWL_EBUSY, "too many streams are open; try again later");
     return NULL;
 }
 
@@ -208,12 +208,12 @@ static void open_feed(struct owl_server *s, struct owl_http_req *req, struct owl
     if (!f || owl_replay_attach(f->log, &st->reader, 0) != 0) {
         stream_drop(st);
         if (!f)
-            owl_front__reply_error(s, req, 503, NO_MEMORY);
+            owl_front__refuse(s, req, OWL_ENOMEM, NO_MEMORY);
         else if (owl_session_ended(session))
-            owl_front__reply_error(s, req, 404, HAS_ENDED);
+            owl_front__refuse(s, req, OWL_ENOTFOUND, HAS_ENDED);
         else
-            owl_front__reply_error(s, req, 409,
-                                   "another GET of this session came at the same time");
+            owl_front__refuse(s, req, OWL_EEXISTS,
+                              "another GET of this session came at the same time");
         if (f)
             feed_end(&f->sub);
         return;
@@ -229,7 +229,7 @@ static void refuse_event_id(struct owl_server *s, struct owl_http_req *req, int 
 {
     char text[200];
     if (rc == -OWL_EINVAL) {
-        owl_front__reply_error(s, req, 400, "Last-Event-ID is no event id of this server");
+        owl_front__refuse(s, req, OWL_EREQUEST, "Last-Event-ID is no event id of this server");
         return;
     }
     /* Not 404, which would say that the session has gone. */
@@ -239,7 +239,7 @@ static void refuse_event_id(struct owl_server *s, struct owl_http_req *req, int 
         "ms, or because it was too much): send the request again, or GET without "
         "Last-Event-ID",
         owl_replay_table_limits(s->replays)->replay_ms);
-    owl_front__reply_error(s, req, 400, text);
+    owl_front__refuse(s, req, OWL_EREQUEST, text);
 }
 
 static void go_on(struct owl_server *s, struct owl_http_req *req, struct owl_session *session,
@@ -251,7 +251,7 @@ static void go_on(struct owl_server *s, struct owl_http_req *req, struct owl_ses
     if (owl_replay_attach(mark->log, &st->reader, mark->from) != 0) {
         stream_drop(st);
         if (owl_session_ended(session))
-            owl_front__reply_error(s, req, 404, HAS_ENDED);
+            owl_front__refuse(s, req, OWL_ENOTFOUND, HAS_ENDED);
         else
             refuse_event_id(s, req, -OWL_ENOTFOUND);
         return;
@@ -285,7 +285,7 @@ void owl_front__get(void *data, const struct owl_route_req *r)
     struct owl_http_req *req = r->http;
     const struct owl_heads *h = r->heads;
     if (!h->accept.named || !h->accept.stream) {
-        owl_front__reply_error(s, req, 406,
+        owl_front__reply_error(s, req, 406, OWL_STR(""),
                                "GET opens an event stream: Accept must be text/event-stream");
         return;
     }

@@ -135,6 +135,10 @@ static void exchange_respond(struct owl_sink *sink, struct owl_call *c, owl_str 
     x->call = NULL;
     if (x->streaming) {
         end_stream(x, req, message);
+    } else if (req && !message.n && status == 200) {
+        /* A request that was cancelled has no answer, and 202 is for what never has one. */
+        owl_http_stream_begin(req, OWL_STR(""));
+        owl_http_stream_end(req);
     } else if (req && !message.n) {
         owl_front__reply_status(req, status, OWL_STR(""));
     } else if (req) {
@@ -210,7 +214,7 @@ bool owl_front__post_head(void *data, const struct owl_route_req *r)
         return false;
     if (r->heads->accept.json || r->heads->accept.stream)
         return true;
-    owl_front__reply_error(r->server, r->http, 406,
+    owl_front__reply_error(r->server, r->http, 406, OWL_STR(""),
                            "Accept must allow application/json or text/event-stream");
     return false;
 }
@@ -232,7 +236,7 @@ void owl_front__post(void *data, const struct owl_route_req *r)
     in.arena = owl_http_take_arena(req);
     struct exchange *x = owl_arena_zalloc(in.arena, sizeof *x);
     if (!x || (who.n && !(who.p = owl_arena_dup(in.arena, who)))) {
-        owl_front__reply_error(s, req, 503, "out of memory; try again later");
+        owl_front__refuse(s, req, OWL_ENOMEM, "out of memory; try again later");
         owl_arena_free(in.arena);
         return;
     }
@@ -257,7 +261,7 @@ void owl_front__post(void *data, const struct owl_route_req *r)
     if (!x->front.client)
         x->front.client = in.scope;
     struct owl_buf *out = &owl_call_local(&s->env, owl_http_reactor(req))->out;
-    int status = 400;
+    int status = 0;
     /* If a call took the arena, it may be over when this returns, and the exchange with it. */
     enum owl_dispatched d = owl_dispatch(&in, &x->call, out, &status);
     if (d == OWL_DISPATCH_REFUSED)

@@ -123,7 +123,7 @@ static void peer_respond(struct owl_sink *sink, struct owl_call *c, owl_str mess
 {
     struct peer *p = OWL_CONTAINER(sink, struct peer, front.sink);
     (void)c;
-    if (message.n || status != 202) /* otherwise there is none: it was cancelled */
+    if (message.n || status >= 400) /* otherwise there is none: it was cancelled */
         peer_answer(p, message);
     peer_release(p);
 }
@@ -215,12 +215,12 @@ void owl_front__sse_get(void *data, const struct owl_route_req *r)
     struct owl_server *s = r->server;
     struct owl_http_req *req = r->http;
     if (!r->heads->accept.stream) {
-        owl_front__reply_error(s, req, 406,
+        owl_front__reply_error(s, req, 406, OWL_STR(""),
                                "GET opens an event stream: Accept must be text/event-stream");
         return;
     }
     if (!owl_places_take(&s->streams)) {
-        owl_front__reply_error(s, req, 503, "too many event streams are open; try again later");
+        owl_front__refuse(s, req, OWL_EBUSY, "too many event streams are open; try again later");
         return;
     }
     /* Relative to where the client asked; the path of ours alone is understood by more clients. */
@@ -228,7 +228,7 @@ void owl_front__sse_get(void *data, const struct owl_route_req *r)
     struct peer *p = peer_new(s, req, r->principal);
     if (!p) {
         owl_places_give(&s->streams);
-        owl_front__reply_error(s, req, 503, "out of memory; try again later");
+        owl_front__refuse(s, req, OWL_ENOMEM, "out of memory; try again later");
         return;
     }
     char endpoint[ID_BYTES + 40];
@@ -256,8 +256,8 @@ struct letter {
     atomic_uint refs;         /* of the POST and of the trip */
     struct owl_arena *arena;  /* holds text and principal; NULL once a call took it */
     owl_str text, principal;
-    int status;
-    struct owl_buf out; /* the body of the answer: what is wrong with the message */
+    int error;          /* 0, or what is wrong with the message */
+    struct owl_buf out; /* the same as the body of the answer; without it, it is the stream's */
     char id[ID_BYTES];
 };
 
@@ -282,9 +282,9 @@ static void refuse(struct peer *p, struct letter *l)
 {
     owl_str message = owl_buf_str(&l->out);
     if (l->out.rc != 0) {
-        l->status = 503;
+        l->error = OWL_ENOMEM;
     } else if (owl_str_is(owl_span_get(message, "id"), "null")) {
-        l->status = 400;
+        l->error = OWL_EREQUEST;
         return;
     } else {
         peer_answer(p, message);
@@ -303,7 +303,6 @@ static void peer_take(struct peer *p, struct letter *l)
                              .busy = p->busy >= MAX_BUSY};
     int status;
     p->busy += 2; /* the answer, and this function */
-    l->status = 202;
     enum owl_dispatched d = owl_dispatch(&in, NULL, &l->out, &status);
     l->arena = in.arena;
     if (d == OWL_DISPATCH_REFUSED)
@@ -319,13 +318,12 @@ static void reply(struct letter *l)
     if (!req)
         return;
     l->req = NULL;
-    if (l->status == 404 || l->status == 503) {
-        owl_front__reply_error(l->server, req, l->status, l->status == 404 ? UNKNOWN : BUSY);
-    } else {
-        struct owl_http_reply r = {.status = l->status, .body = owl_buf_str(&l->out)};
-        r.content_type = r.body.n ? "application/json" : NULL;
-        owl_http_reply(req, &r);
-    }
+    if (!l->error)
+        owl_front__reply_status(req, 202, OWL_STR(""));
+    else if (l->out.n > 0)
+        owl_front__reply_json(req, owl_err_info(l->error)->http_status, owl_buf_str(&l->out));
+    else
+        owl_front__refuse(l->server, req, l->error, l->error == OWL_ENOTFOUND ? UNKNOWN : BUSY);
     letter_unref(l);
 }
 
@@ -345,7 +343,7 @@ static void on_arrival(struct owl_reactor *r, struct owl_msg *m)
     if (p && owl_str_eq(p->front.principal, l->principal))
         peer_take(p, l);
     else
-        l->status = local->draining ? 503 : 404;
+        l->error = local->draining ? OWL_ECLOSED : OWL_ENOTFOUND;
     m->run = on_return;
     if (r == l->home)
         on_return(r, m);
@@ -395,8 +393,8 @@ bool owl_front__sse_post_head(void *data, const struct owl_route_req *r)
         return false;
     if (session_id(owl_http_view(r->http)->query).n)
         return true;
-    owl_front__reply_error(r->server, r->http, 400,
-                           "session_id is missing: POST to what the endpoint event said");
+    owl_front__refuse(r->server, r->http, OWL_EREQUEST,
+                      "session_id is missing: POST to what the endpoint event said");
     return false;
 }
 
@@ -410,14 +408,14 @@ void owl_front__sse_post(void *data, const struct owl_route_req *r)
                                                          : NULL;
     struct letter *l = to ? letter_new(s, req, r->principal, id) : NULL;
     if (!l) {
-        owl_front__reply_error(s, req, to ? 503 : 404, to ? BUSY : UNKNOWN);
+        owl_front__refuse(s, req, to ? OWL_ENOMEM : OWL_ENOTFOUND, to ? BUSY : UNKNOWN);
         return;
     }
     owl_http_set_user(req, &l->hook);
     if (to == l->home) {
         on_arrival(to, &l->msg);
     } else if (!owl_post(to, &l->msg)) {
-        l->status = 503; /* the server has stopped there */
+        l->error = OWL_ECLOSED; /* the server has stopped there */
         on_return(l->home, &l->msg);
     }
 }

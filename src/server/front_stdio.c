@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "jsonrpc/find_id.h"
 #include "server/server.h"
 
 enum { SCOPE = -1, FLUSH_MS = 400, MAX_UNREAD = 4 * 1024 * 1024 };
@@ -10,9 +11,10 @@ enum { SCOPE = -1, FLUSH_MS = 400, MAX_UNREAD = 4 * 1024 * 1024 };
 struct owl_stdio_peer {
     struct owl_front front;
     struct owl_stdio *io;
-    struct owl_session *session; /* after initialize; counted */
-    struct owl_sub sub;          /* hears of changes once there is a session */
-    struct owl_buf out;          /* refusals */
+    struct owl_session *session;  /* after initialize; counted */
+    struct owl_sub sub;           /* hears of changes once there is a session */
+    struct owl_buf out;           /* refusals */
+    struct owl_id_finder refused; /* of the line that is being skipped */
     void (*closed)(struct owl_server *s);
 };
 
@@ -100,12 +102,23 @@ static void on_line(void *user, owl_str line)
 static void on_overlong(void *user)
 {
     struct owl_stdio_peer *p = user;
+    owl_id_finder_init(&p->refused);
+}
+
+/* The answer waits for the end of the line: many clients write the id last. */
+static void on_skipped(void *user, owl_str piece, bool last)
+{
+    struct owl_stdio_peer *p = user;
+    const owl_limits *limits = &p->front.server->limits;
     char text[120];
-    snprintf(text, sizeof text, "a message of more than %zu bytes was refused",
-             p->front.server->limits.line_bytes);
+    owl_id_finder_feed(&p->refused, piece);
+    if (!last)
+        return;
+    owl_str id = owl_id_finder_end(&p->refused);
+    snprintf(text, sizeof text, "a message of more than %zu bytes was refused", limits->line_bytes);
     owl_buf_reset(&p->out);
-    owl_rpc_error(&p->out, (owl_str){NULL, 0}, owl_err_info(OWL_ELIMIT)->rpc_code, owl_str_of(text),
-                  (owl_str){NULL, 0});
+    owl_rpc_error(&p->out, id.n <= limits->id_bytes ? id : (owl_str){NULL, 0},
+                  owl_err_info(OWL_ELIMIT)->rpc_code, owl_str_of(text), (owl_str){NULL, 0});
     peer_write(p, owl_buf_str(&p->out));
 }
 
@@ -116,7 +129,7 @@ static void on_eof(void *user)
 }
 
 static const struct owl_stdio_ops stdio_ops = {
-    .line = on_line, .overlong = on_overlong, .eof = on_eof};
+    .line = on_line, .overlong = on_overlong, .eof = on_eof, .skipped = on_skipped};
 
 /* ---- life ---- */
 

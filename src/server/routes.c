@@ -133,22 +133,32 @@ void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body)
     owl_http_reply(req, &r);
 }
 
-void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int status, owl_str headers,
-                       const char *text)
+static void reply_error(struct owl_server *s, struct owl_http_req *req,
+                        const struct owl_http_reply *reply, owl_str data, const char *text)
 {
     struct owl_buf *b = &owl_call_local(&s->env, owl_http_reactor(req))->out;
-    owl_str data = status == 503 ? OWL_STR("{\"retryable\":true}") : (owl_str){NULL, 0};
+    struct owl_http_reply r = *reply;
     owl_buf_reset(b);
-    owl_rpc_error(b, (owl_str){NULL, 0}, -32600, owl_str_of(text), data);
-    OWL_LOG(&s->log, OWL_LEVEL_INFO, "http", "%d: %s", status, text);
-    struct owl_http_reply r = {status, "application/json", headers, owl_buf_str(b)};
+    owl_rpc_error(b, (owl_str){NULL, 0}, owl_err_info(OWL_EREQUEST)->rpc_code, owl_str_of(text),
+                  data);
+    OWL_LOG(&s->log, OWL_LEVEL_INFO, "http", "%d: %s", r.status, text);
+    r.content_type = "application/json";
+    r.body = owl_buf_str(b);
     owl_http_reply(req, &r);
 }
 
-void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
-                            const char *text)
+void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int error, const char *text)
 {
-    owl_front__refuse(s, req, status, OWL_STR(""), text);
+    const struct owl_err_info *row = owl_err_info(error);
+    owl_str data = row->retryable ? OWL_STR("{\"retryable\":true}") : (owl_str){NULL, 0};
+    reply_error(s, req, &(struct owl_http_reply){.status = row->http_status}, data, text);
+}
+
+void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
+                            owl_str headers, const char *text)
+{
+    owl_str data = status == 503 ? OWL_STR("{\"retryable\":true}") : (owl_str){NULL, 0};
+    reply_error(s, req, &(struct owl_http_reply){.status = status, .headers = headers}, data, text);
 }
 
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message)
@@ -173,7 +183,8 @@ bool owl_front__require_json(const struct owl_route_req *r)
     if (owl_str_split(&type, ';', &part) &&
         owl_str_ieq(owl_str_trim(part), OWL_STR("application/json")))
         return true;
-    owl_front__reply_error(r->server, r->http, 415, "Content-Type must be application/json");
+    owl_front__reply_error(r->server, r->http, 415, OWL_STR(""),
+                           "Content-Type must be application/json");
     return false;
 }
 
@@ -197,8 +208,8 @@ struct owl_session *owl_front__require_session(const struct owl_route_req *r)
     struct owl_inbound in = {.session = NULL};
     owl_front__find_session(r, &in);
     if (in.session_state == OWL_SESSION_NONE) {
-        owl_front__reply_error(s, r->http, 400,
-                               "Mcp-Session-Id is missing: GET and DELETE belong to a session");
+        owl_front__refuse(s, r->http, OWL_EREQUEST,
+                          "Mcp-Session-Id is missing: GET and DELETE belong to a session");
         return NULL;
     }
     struct owl_mcp_input input = {
@@ -214,7 +225,7 @@ struct owl_session *owl_front__require_session(const struct owl_route_req *r)
     owl_mcp_classify(&input, &class);
     if (!class.error)
         return in.session;
-    owl_front__reply_error(s, r->http, class.http_status, class.why);
+    owl_front__refuse(s, r->http, class.error, class.why);
     owl_session_aunref(in.session);
     return NULL;
 }

@@ -12,13 +12,7 @@
 #include "call/ask.h"
 #include "server/server.h"
 
-enum {
-    GRACE_MS = 4000,
-    AGAIN_MS = 200,
-    LINGER_MS = 400,
-    LINGER_STEP_MS = 10,
-    LAG_WARN_MS = 100
-};
+enum { GRACE_MS = 4000, AGAIN_MS = 200, LINGER_MS = 400, LINGER_STEP_MS = 10, LAG_WARN_MS = 100 };
 
 int owl_server__too_late(const struct owl_server *s, const char *what, owl_error *reterr)
 {

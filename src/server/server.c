@@ -45,6 +45,8 @@ static int read_options(const owl_server_options *in, owl_server_options *ret, o
         return owl_fail(reterr, OWL_EINVAL, "options: at most 256 reactors and 1024 workers");
     if (ret->log_level > OWL_LEVEL_EMERGENCY)
         return owl_fail(reterr, OWL_EINVAL, "options.log_level is no owl_level");
+    if (ret->error_style > OWL_ERRORS_LAYERED)
+        return owl_fail(reterr, OWL_EINVAL, "options.error_style is no owl_error_style");
     return 0;
 }
 
@@ -107,12 +109,13 @@ static int limit_peers(struct owl_server *s, const owl_server_options *o, owl_er
     return s->peers ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
 }
 
-/* Whoever waits for its client waits for nothing. */
+/* Whoever waits for its client waits for nothing, and what runs for it runs for nobody. */
 static void on_session_end(void *user, struct owl_session *session)
 {
     struct owl_server *s = user;
     owl_replay_table_forget(s->replays, owl_session_serial(session));
     owl_peer_session_ended(s, session);
+    owl_dispatch_cancel_all(s, owl_session_serial(session));
 }
 
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
@@ -137,6 +140,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->env.policy = &owl_policy_none;
     s->env.timeout_ms = or_default(o->timeout_ms, 300000);
     s->env.list_ttl_ms = o->list_ttl_ms;
+    s->env.error_style = (enum owl_error_style)o->error_style;
     s->env.limits = &s->limits;
     s->streams.max = s->limits.streams;
     s->registry = owl_registry_new(o->page_items);

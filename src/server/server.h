@@ -66,6 +66,9 @@ enum owl_dispatched {
  * is set before the call runs, so that the front can tell it that the peer has gone. */
 enum owl_dispatched owl_dispatch(struct owl_inbound *in, struct owl_call **ret_call,
                                  struct owl_buf *out, int *status);
+/* [any] Nobody wants the results of the calls of that scope any more: they are cancelled, wherever
+ * they run. Without memory some run on. */
+void owl_dispatch_cancel_all(struct owl_server *s, uint64_t scope);
 /* The client of a batch that this front has sent cannot be reached any more: those of its calls end
  * that wait for the client. The front may be gone when this returns. */
 void owl_dispatch_leave(struct owl_front *front);

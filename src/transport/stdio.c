@@ -303,11 +303,21 @@ static void on_overlong(void *user)
         s->ops.overlong(s->user);
 }
 
+static void on_skipped(void *user, owl_str piece, bool last)
+{
+    struct owl_stdio *s = user;
+    if (!s->closing && s->ops.skipped)
+        s->ops.skipped(s->user, piece, last);
+}
+
 static void feed(struct owl_stdio *s, owl_str bytes)
 {
-    static const struct owl_line_ops ops = {.line = on_line, .overlong = on_overlong};
-    if (owl_line_feed(&s->lines, bytes, &ops, s) != 0)
-        on_overlong(s);
+    static const struct owl_line_ops ops = {
+        .line = on_line, .overlong = on_overlong, .skipped = on_skipped};
+    if (owl_line_feed(&s->lines, bytes, &ops, s) == 0)
+        return;
+    on_overlong(s); /* no memory to keep the line */
+    on_skipped(s, OWL_STR(""), true);
 }
 
 static void tell_end(struct owl_stdio *s)

@@ -23,6 +23,8 @@ struct owl_stdio_ops {
     void (*line)(void *user, owl_str line); /* valid during the call */
     void (*overlong)(void *user);           /* a line was refused and skipped */
     void (*eof)(void *user);                /* end of input or a broken pipe; called once */
+    /* The line that was refused: see transport/line.h. NULL: nobody looks. */
+    void (*skipped)(void *user, owl_str piece, bool last);
 };
 
 OWL_NODISCARD int owl_stdio_open(struct owl_reactor *r, const struct owl_stdio_options *o,

@@ -211,7 +211,7 @@ def verify_message(message):
         check("result" not in message and "error" not in message, f"mixed: {show(message)}")
     else:
         check(("result" in message) != ("error" in message), f"mixed: {show(message)}")
-        check("id" in message, f"a response without id: {show(message)}")
+        check("id" in message or "error" in message, f"a response without id: {show(message)}")
     if "error" in message:
         check(type(message["error"]["code"]) is int, "the code is not an integer")
         check(message["error"]["message"], "the error has no message")

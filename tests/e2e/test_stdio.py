@@ -116,7 +116,7 @@ def an_overlong_line_is_refused_and_the_next_is_served():
         s.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' + b"x" * (5 << 20))
         s.write(b'"}}\n')
         message = s.read()
-        equal((message["error"]["code"], message["id"]), (-32600, None))
+        equal((message["error"]["code"], message["id"]), (-32600, 1))
         equal(s.request("ping").result, {})
         text = "y" * (3 << 20)
         equal(s.call("echo", {"message": text}).text, text, "a long line within the limit")

@@ -256,12 +256,17 @@ TEST(arguments_are_judged_after_the_policy_and_the_policy_hears_of_it, "OD-5.4.5
     add_tool(s, (owl_tool){.name = "open", .input_schema = POINT, .handler = count});
     server_start(s);
     atomic_store(&ran, 0);
-    expect_told(call_at(s, "2025-06-18", "denied", "{\"x\":\"\"}"), -32003, "not for you");
+    msg *m = call_at(s, "2024-11-05", "denied", "{\"x\":\"\"}");
+    assert_non_null(at(m, "error")); /* style `codes` */
+    expect_told(m, -32003, "not for you");
+    m = call_at(s, "2025-06-18", "denied", "{\"x\":\"\"}");
+    assert_non_null(at(m, "result")); /* style `mcp` */
+    expect_told(m, -32003, "not for you");
     expect_told(call_at(s, MODERN, "denied", "{\"x\":\"\"}"), -32003, "not for you");
-    assert_int_equal(atomic_load(&settled), 2);
+    assert_int_equal(atomic_load(&settled), 3);
     expect_told(call_at(s, MODERN, "open", "{\"x\":\"\"}"), -32602, "/x");
-    assert_int_equal(atomic_load(&asked_policy), 3);
-    assert_int_equal(atomic_load(&settled), 102);
+    assert_int_equal(atomic_load(&asked_policy), 4);
+    assert_int_equal(atomic_load(&settled), 103);
     assert_int_equal(atomic_load(&ran), 0);
     server_end(s);
 }

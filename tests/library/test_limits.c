@@ -443,7 +443,7 @@ TEST(the_body_of_a_batch_counts_until_its_last_handler_has_returned, "")
     assert_true(reaches(&entered, 1));
     legacy_tell(&h, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
                     "\"requestId\":1}}");
-    assert_int_equal(http_head(&h), 202); /* answered, but the handler knows nothing of it */
+    assert_int_equal(http_head(&h), 200); /* answered, but the handler knows nothing of it */
     http_close(&h);
     expect_held(s);
     free(batch);

@@ -77,6 +77,7 @@ TEST(errors_have_rows_of_either_sign, "OD-3.2.1.1 OD-7.2.1")
         assert_non_null(owl_err_info(i)->text);
         assert_true(owl_err_info(i)->rpc_code < 0);
         assert_in_range(owl_err_info(i)->http_status, 400, 599);
+        assert_int_equal(strncmp(owl_err_info(i)->layered, "E_", 2), 0);
     }
 }
 

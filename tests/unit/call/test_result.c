@@ -3,16 +3,13 @@
 #include "call/call.h"
 #include "support/test.h"
 
-static void make(owl_call *c, enum owl_result_form form, const struct owl_mcp_codec *codec,
-                 size_t max)
+static void make(owl_call *c, enum owl_result_form form, enum owl_rev rev, size_t max)
 {
     memset(c, 0, sizeof *c);
     c->arena = owl_arena_new(0);
     assert_non_null(c->arena);
-    c->codec = codec;
-    c->rev = codec == &owl_mcp_modern   ? OWL_REV_2026_07_28
-             : codec == &owl_mcp_legacy ? OWL_REV_2025_11_25
-                                        : OWL_REV_2024_11_05;
+    c->codec = owl_mcp_codec_of(rev, OWL_ERRORS_AUTO);
+    c->rev = rev;
     owl_result_init(&c->result, form, c->arena, max);
     c->result.uri = OWL_STR("test://x");
     c->result.mime_type = OWL_STR("text/plain");
@@ -20,7 +17,7 @@ static void make(owl_call *c, enum owl_result_form form, const struct owl_mcp_co
 
 static void make_form(owl_call *c, enum owl_result_form form)
 {
-    make(c, form, &owl_mcp_modern, 1 << 20);
+    make(c, form, OWL_REV_2026_07_28, 1 << 20);
 }
 
 /* Closes the result, compares its members with @p want, and lets go. */
@@ -157,7 +154,7 @@ TEST(structured_content_is_also_text_when_there_is_no_content, "")
 TEST(legacy_clients_get_structured_objects_only, "")
 {
     owl_call c;
-    make(&c, OWL_RESULT_TOOL, &owl_mcp_legacy, 1 << 20);
+    make(&c, OWL_RESULT_TOOL, OWL_REV_2025_11_25, 1 << 20);
     assert_int_equal(owl_result_structured(&c, "[1]", OWL_NTS), 0);
     closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"[1]\"}]");
 }
@@ -165,7 +162,7 @@ TEST(legacy_clients_get_structured_objects_only, "")
 TEST(old_clients_get_text_for_what_they_do_not_know, "")
 {
     owl_call c;
-    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    make(&c, OWL_RESULT_TOOL, OWL_REV_2024_11_05, 1 << 20);
     assert_int_equal(owl_result_audio(&c, "abc", 3, "audio/wav"), 0);
     assert_int_equal(owl_result_link(&c, "u:1", "n", "a/b", "d"), 0);
     assert_int_equal(owl_result_link(&c, "u:2", "m", NULL, NULL), 0);
@@ -173,15 +170,15 @@ TEST(old_clients_get_text_for_what_they_do_not_know, "")
               "\"content\":[{\"type\":\"text\",\"text\":\"(3 bytes of audio/wav, which this client "
               "cannot take)\"},{\"type\":\"text\",\"text\":\"n: u:1\\nd\"},"
               "{\"type\":\"text\",\"text\":\"m: u:2\"}]");
-    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    make(&c, OWL_RESULT_TOOL, OWL_REV_2024_11_05, 1 << 20);
     assert_int_equal(owl_result_structured(&c, "{\"a\":1}", OWL_NTS), 0);
     closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"{\\\"a\\\":1}\"}]");
 
-    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    make(&c, OWL_RESULT_TOOL, OWL_REV_2024_11_05, 1 << 20);
     c.rev = OWL_REV_2025_03_26; /* knows audio */
     assert_int_equal(owl_result_audio(&c, "", 0, "audio/wav"), 0);
     closes_as(&c, "\"content\":[{\"type\":\"audio\",\"data\":\"\",\"mimeType\":\"audio/wav\"}]");
-    make(&c, OWL_RESULT_TOOL, &owl_mcp_codes, 1 << 20);
+    make(&c, OWL_RESULT_TOOL, OWL_REV_2024_11_05, 1 << 20);
     c.rev = OWL_REV_2025_06_18; /* knows all of them */
     assert_int_equal(owl_result_link(&c, "u:2", "m", NULL, NULL), 0);
     assert_int_equal(owl_result_structured(&c, "{}", OWL_NTS), 0);
@@ -389,7 +386,7 @@ TEST(a_result_over_its_limit_is_an_error, "")
     memset(big, 'x', sizeof big);
     for (int b = 0; b < 4; b++) {
         owl_call c;
-        make(&c, OWL_RESULT_TOOL, &owl_mcp_modern, 1024);
+        make(&c, OWL_RESULT_TOOL, OWL_REV_2026_07_28, 1024);
         big[sizeof big - 1] = '\0';
         assert_int_equal(owl_result_text(&c, "fits"), 0);
         int rc = b == 0   ? owl_result_text(&c, big)

@@ -478,3 +478,20 @@ TEST(mutations_are_judged_as_by_yyjson, "")
     }
     assert_in_range(accepted, 5000, 145000); /* both sides were exercised */
 }
+
+/* Of a text that is refused: whether it is JSON all the same. */
+TEST(a_lenient_scan_takes_repeated_keys_and_lone_surrogates, "")
+{
+    static const char *const taken[] = {"{\"a\":1,\"a\":2}", "\"\\ud800\"", "\"\\udc00x\"",
+                                        "[\"\\ud800\\u0041\"]", "{\"\\ud800\":1,\"\\ud800\":2}"};
+    static const char *const refused[] = {"{\"a\":1,\"a\":}", "\"\\ud80\"", "\"\\x\"", "[1,]",
+                                          "\"\xff\"",         "{} {}"};
+    for (size_t i = 0; i < OWL_COUNT(taken); i++) {
+        assert_int_equal(owl_json_scan_lenient(owl_str_of(taken[i]), OWL_JSON_DEPTH, NULL), 0);
+        assert_int_equal(owl_json_scan(owl_str_of(taken[i]), OWL_JSON_DEPTH, NULL), -OWL_EPARSE);
+    }
+    for (size_t i = 0; i < OWL_COUNT(refused); i++)
+        assert_int_equal(owl_json_scan_lenient(owl_str_of(refused[i]), OWL_JSON_DEPTH, NULL),
+                         -OWL_EPARSE);
+    assert_int_equal(owl_json_scan_lenient(OWL_STR("[[[]]]"), 2, NULL), -OWL_ELIMIT);
+}

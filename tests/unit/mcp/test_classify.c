@@ -1,6 +1,7 @@
 /* Tests of mcp/classify.h: the rows of the era table (mcp-wire 4.3), by their numbers. */
 #include "support/test.h"
 
+#include "base/err.h"
 #include "mcp/classify.h"
 
 #define M "2026-07-28"
@@ -42,9 +43,10 @@ static void check(bool http, const struct row *rows, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct row *r = &rows[i];
         struct owl_mcp_class got = classify(http, r);
-        if (got.error != r->error || (r->error && http && got.http_status != r->status))
-            fail_msg("row %s: error %d, status %d: %s", r->row, got.error, got.http_status,
-                     got.why);
+        if (got.error != r->error ||
+            (r->error && http && owl_err_info(got.error)->http_status != r->status))
+            fail_msg("row %s: error %d, status %d: %s", r->row, got.error,
+                     owl_err_info(got.error)->http_status, got.why);
         if (!r->error && ((int)got.rev != r->rev || got.era != owl_rev_era(got.rev)))
             fail_msg("row %s: revision %d, era %d", r->row, (int)got.rev, (int)got.era);
         if (r->error && !strstr(got.why, r->says))
@@ -174,7 +176,7 @@ TEST(a_header_that_says_two_things_is_refused, "")
                                .revs = OWL_REV_ALL};
     owl_mcp_classify(&in, &got);
     assert_int_equal(got.error, OWL_EREQUEST);
-    assert_int_equal(got.http_status, 400);
+    assert_int_equal(owl_err_info(got.error)->http_status, 400);
     assert_non_null(strstr(got.why, "Mcp-Name"));
     in.meta_version = in.header_version = owl_str_of(M);
     owl_mcp_classify(&in, &got);
@@ -198,7 +200,7 @@ TEST(a_header_of_sessions_that_says_two_things_is_refused_only_there, "mcp:T9")
     in.session = OWL_SESSION_UNKNOWN;
     owl_mcp_classify(&in, &got);
     assert_int_equal(got.error, OWL_EREQUEST);
-    assert_int_equal(got.http_status, 400);
+    assert_int_equal(owl_err_info(got.error)->http_status, 400);
     assert_non_null(strstr(got.why, "Mcp-Session-Id"));
     in.meta_version = in.header_version = owl_str_of(M);
     owl_mcp_classify(&in, &got);

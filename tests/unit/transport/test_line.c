@@ -22,10 +22,22 @@ static void on_overlong(void *user)
     owl_buf_putc(&((struct seen *)user)->text, '!');
 }
 
-static const struct owl_line_ops ops = {on_line, on_overlong};
+static const struct owl_line_ops ops = {.line = on_line, .overlong = on_overlong};
+
+static void on_skipped(void *user, owl_str piece, bool last)
+{
+    struct seen *s = user;
+    owl_buf_puts(&s->text, piece);
+    if (last)
+        owl_buf_putc(&s->text, '.');
+}
+
+static const struct owl_line_ops watching = {
+    .line = on_line, .overlong = on_overlong, .skipped = on_skipped};
 
 /* Feeds @p in in pieces of @p step bytes and checks what comes out. */
-static void check(owl_str in, size_t max, size_t step, owl_str want)
+static void check_with(const struct owl_line_ops *by, owl_str in, size_t max, size_t step,
+                       owl_str want)
 {
     struct owl_line l;
     struct seen s;
@@ -36,7 +48,7 @@ static void check(owl_str in, size_t max, size_t step, owl_str want)
         char *piece = malloc(n); /* its own block, so that sanitizers see an overrun */
         assert_non_null(piece);
         memcpy(piece, in.p + at, n);
-        assert_int_equal(owl_line_feed(&l, (owl_str){piece, n}, &ops, &s), 0);
+        assert_int_equal(owl_line_feed(&l, (owl_str){piece, n}, by, &s), 0);
         free(piece);
         assert_true(l.buf.n <= max + 1);
     }
@@ -44,6 +56,11 @@ static void check(owl_str in, size_t max, size_t step, owl_str want)
     assert_memory_equal(owl_buf_str(&s.text).p, want.p, want.n);
     owl_line_done(&l);
     owl_buf_done(&s.text);
+}
+
+static void check(owl_str in, size_t max, size_t step, owl_str want)
+{
+    check_with(&ops, in, max, step, want);
 }
 
 static void check_all_steps(const char *in, size_t max, const char *want)
@@ -74,6 +91,14 @@ TEST(an_overlong_line_is_reported_once_and_skipped, "")
     check_all_steps("12345\r\n123456\r\n1\r\n", 5, "<12345>!<1>");
     check_all_steps("12345678901234567890\nok\n", 5, "!<ok>");
     check_all_steps("12345\rx\nok\n", 5, "!<ok>");
+}
+
+TEST(what_is_skipped_can_be_seen_whole, "")
+{
+    static const char in[] = "ab\n1234567890\nok\n123456\n\r\n12345\n";
+    for (size_t step = 1; step <= sizeof in - 1; step++)
+        check_with(&watching, owl_str_of(in), 5, step,
+                   OWL_STR("<ab>!1234567890.<ok>!123456.<12345>"));
 }
 
 TEST(a_nul_byte_is_a_byte, "")

@@ -122,7 +122,7 @@ static void on_eof(void *user)
     owl_buf_putc(&p->seen, '$');
 }
 
-static const struct owl_stdio_ops ops = {on_line, on_overlong, on_eof};
+static const struct owl_stdio_ops ops = {.line = on_line, .overlong = on_overlong, .eof = on_eof};
 
 static void peer_new(struct peer *p)
 {
