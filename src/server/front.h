@@ -37,7 +37,8 @@ void owl_front__reply_json(struct owl_http_req *req, int status, owl_str body);
 /* An HTTP error with a JSON-RPC error without id as its body. */
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
                             const char *text);
-/* An event of a stream that has begun, with that name or none; as owl_http_stream_write(). */
+/* An event of a stream that has begun, with that name or none, on one line to every reader (see
+ * owl_json_line_split()); as owl_http_stream_write(). */
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message);
 /* The session that the request names: counted in in->session. That of somebody else is unknown. */
 void owl_front__find_session(struct owl_server *s, const struct owl_http_req *req, owl_str id,

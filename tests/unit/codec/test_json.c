@@ -334,6 +334,60 @@ TEST(compacting_drops_only_space_outside_strings, "")
     owl_buf_done(&b);
 }
 
+/* What a reader gets who also ends lines at U+0085, U+2028 and U+2029. */
+static void expect_line(const char *text, const char *want)
+{
+    struct owl_buf b;
+    owl_str rest = owl_str_of(text), plain, escape;
+    owl_buf_init(&b, SIZE_MAX);
+    while (owl_json_line_split(&rest, &plain, &escape)) {
+        owl_buf_puts(&b, plain);
+        owl_buf_puts(&b, escape);
+    }
+    owl_buf_putc(&b, '\0');
+    assert_int_equal(b.rc, 0);
+    assert_string_equal(b.p, want);
+    owl_buf_done(&b);
+}
+
+TEST(characters_that_end_lines_elsewhere_are_escaped, "")
+{
+    expect_line("", "");
+    expect_line("{\"a\":1}", "{\"a\":1}");
+    expect_line("\"\xe2\x80\xa8\"", "\"\\u2028\"");
+    expect_line("\"\xe2\x80\xa9\xe2\x80\xa8\xc2\x85\"", "\"\\u2029\\u2028\\u0085\"");
+    /* Their bytes in other characters. */
+    static const char others[] =
+        "\"\xc2\xa8\xe2\x80\xa7\xe2\x80\xaa\xe2\x81\xa8\xe3\x80\xa8\xc3\x85"
+        "\xe2\x85\xa8\xf0\x9f\x82\x85\"";
+    expect_line(others, others);
+    /* At every place of a vector. */
+    for (size_t n = 0; n < 70; n++) {
+        char text[100], want[100];
+        memset(text, 'x', n);
+        snprintf(text + n, sizeof text - n, "\xe2\x80\xa8y\xc2\x85");
+        memset(want, 'x', n);
+        snprintf(want + n, sizeof want - n, "\\u2028y\\u0085");
+        expect_line(text, want);
+    }
+    /* Cut off, at the end of the memory. */
+    for (size_t n = 0; n < 40; n++) {
+        char *text = malloc(n + 2);
+        assert_non_null(text);
+        memset(text, 'x', n);
+        memcpy(text + n, "\xe2\x80", 2);
+        owl_str rest = {text, n + 2}, plain, escape;
+        assert_true(owl_json_line_split(&rest, &plain, &escape));
+        assert_int_equal(plain.n, n + 2);
+        assert_int_equal(escape.n, 0);
+        assert_false(owl_json_line_split(&rest, &plain, &escape));
+        rest = (owl_str){text, n + 1};
+        assert_true(owl_json_line_split(&rest, &plain, &escape));
+        assert_int_equal(plain.n, n + 1);
+        free(text);
+    }
+}
+
 TEST(utf8_is_judged_by_the_standard, "")
 {
     static const char *const good[] = {"",
