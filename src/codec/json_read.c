@@ -80,36 +80,79 @@ static int restore_integers(owl_str proved, yyjson_val *values, size_t n, size_t
 }
 
 /* Integers that are written with a fraction or an exponent, and that doubles do not tell apart. */
-static int keep_integers(owl_str proved, const yyjson_doc *doc)
+static int keep_integers(owl_str proved, yyjson_val *values, size_t n)
 {
-    yyjson_val *values = doc->root;
-    for (size_t i = 0; i < doc->val_read; i++)
+    for (size_t i = 0; i < n; i++)
         if (OWL_UNLIKELY(may_be_rounded(&values[i])))
-            return restore_integers(proved, values, doc->val_read, i);
+            return restore_integers(proved, values, n, i);
+    return 0;
+}
+
+/* Reads a copy of the text, which is in @p a, where strings stay. */
+static int read_copy(struct owl_arena *a, char *copy, size_t n, struct owl_arena *values,
+                     yyjson_doc **ret)
+{
+    const yyjson_alc alc = {in_arena, again_in_arena, with_arena, values};
+    yyjson_read_err err;
+    *ret = yyjson_read_opts(copy, n, YYJSON_READ_BIGNUM_AS_RAW | YYJSON_READ_INSITU, &alc, &err);
+    if (*ret)
+        return 0;
+    if (err.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+        return -OWL_EPARSE;
+    return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+}
+
+/* yyjson reserves room for many more values than most texts have: of a long one the values are read
+ * elsewhere, and those that there are copied. They know each other by distance. */
+static int read_long(struct owl_arena *a, char *copy, size_t n, yyjson_val **ret, size_t *ret_n)
+{
+    yyjson_doc *doc;
+    struct owl_arena *elsewhere = owl_arena_new(0);
+    int rc = elsewhere ? read_copy(a, copy, n, elsewhere, &doc) : -OWL_ENOMEM;
+    if (rc == 0) {
+        *ret_n = doc->val_read;
+        *ret = owl_arena_alloc(a, *ret_n * sizeof **ret);
+        if (*ret)
+            memcpy(*ret, doc->root, *ret_n * sizeof **ret);
+        else
+            rc = owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    }
+    owl_arena_free(elsewhere);
+    return rc;
+}
+
+static int read_short(struct owl_arena *a, char *copy, size_t n, yyjson_val **ret, size_t *ret_n)
+{
+    yyjson_doc *doc;
+    int rc = read_copy(a, copy, n, a, &doc);
+    if (rc != 0)
+        return rc;
+    *ret = doc->root;
+    *ret_n = doc->val_read;
     return 0;
 }
 
 int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret,
                          size_t *ret_bytes)
 {
-    const yyjson_alc alc = {in_arena, again_in_arena, with_arena, a};
-    yyjson_read_err err;
-    /* Without the in-situ flag the text is only read. */
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)proved.p, proved.n,
-                                       YYJSON_READ_BIGNUM_AS_RAW, &alc, &err);
-    if (doc) {
-        int rc = keep_integers(proved, doc);
-        if (rc != 0)
-            return rc;
-        *ret = wrap(yyjson_doc_get_root(doc));
-        if (ret_bytes) /* more is reserved, but never touched */
-            *ret_bytes = yyjson_doc_get_read_size(doc) +
-                         yyjson_doc_get_val_count(doc) * sizeof(yyjson_val);
-        return 0;
-    }
-    if (err.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION)
-        return -OWL_EPARSE;
-    return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    enum { LONG = 4096 };
+    yyjson_val *values = NULL;
+    size_t n = 0;
+    char *copy = owl_arena_alloc(a, proved.n + YYJSON_PADDING_SIZE);
+    if (!copy)
+        return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    memcpy(copy, proved.p, proved.n);
+    memset(copy + proved.n, 0, YYJSON_PADDING_SIZE);
+    int rc = proved.n < LONG ? read_short(a, copy, proved.n, &values, &n)
+                             : read_long(a, copy, proved.n, &values, &n);
+    if (rc == 0)
+        rc = keep_integers(proved, values, n);
+    if (rc != 0)
+        return rc;
+    *ret = wrap(values);
+    if (ret_bytes)
+        *ret_bytes = proved.n + n * sizeof(yyjson_val);
+    return 0;
 }
 
 int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc, owl_error *reterr)

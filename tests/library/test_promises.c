@@ -5,8 +5,11 @@
 #include <sanitizer/allocator_interface.h>
 #endif
 
+#include "base/block.h"
+#include "base/buf.h"
 #include "call/call.h"
 #include "library/hold.h"
+#include "server/server.h"
 
 enum {
     MIB = 1024 * 1024,
@@ -32,6 +35,118 @@ static void expect_grown(size_t before, size_t most)
     size_t now = heap_bytes(), grown = now > before ? now - before : 0;
     if (grown > most)
         fail_msg("%zu KiB more are held, of %zu", grown / 1024, most / 1024);
+}
+
+/* ---- calls that stay, with as much as a message may have ---- */
+
+struct tidy {
+    struct owl_msg msg;
+    atomic_int done;
+};
+
+static void on_tidy(struct owl_reactor *r, struct owl_msg *m)
+{
+    (void)r;
+    owl_thread_keep_nothing();
+    atomic_fetch_add(&OWL_CONTAINER(m, struct tidy, msg)->done, 1);
+}
+
+/* The reactor gives back what it keeps for the next long messages. */
+static void keep_nothing(owl_server *s)
+{
+    struct tidy t = {.msg.run = on_tidy};
+    assert_true(owl_post(owl_runtime_at(s->env.runtime, 0), &t.msg));
+    assert_true(reaches(&t.done, 1));
+}
+
+/* One call alone may hold what it wants, and short ones are not counted: these are neither. */
+enum { CALLS = 20, WORKERS = 32, SHAPED = MIB };
+
+/* What members of params or arguments are made of. */
+static const struct shape {
+    const char *name, *before, *each, *after;
+    size_t most; /* of each, 0: as many as fit; "%x" in it is their number */
+} shapes[] = {
+    {"a long string", "\"arguments\":{\"s\":\"", "0123456789abcdef", "\"}", 0},
+    {"a long string of escapes", "\"arguments\":{\"s\":\"", "\\u0061", "\"}", 0},
+    {"numbers", "\"arguments\":{\"n\":[", "1,", "1]}", 0},
+    {"fractions", "\"arguments\":{\"n\":[", "9007199254740993.0,", "1]}", 0},
+    {"empty objects", "\"arguments\":{\"n\":[", "{},", "1]}", 0},
+    {"members", "\"arguments\":{", "\"%x\":1,", "\"z\":1}", 99000},
+    {"objects of members", "\"arguments\":{\"o\":[", "{\"a\":1,\"b\":{}},", "1]}", 0},
+    {"params", "", "\"%x\":1,", "\"z\":1", 99000},
+    {"members of _meta", "\"_meta\":{", "\"%x\":1,", "\"z\":1}", 99000},
+    {"white space", "\"arguments\":{", "                ", "}", 0},
+};
+
+static char *shaped(const struct shape *x)
+{
+    struct owl_buf b;
+    owl_buf_init(&b, SIZE_MAX);
+    owl_buf_putz(&b, "{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"tools/call\",\"params\":{"
+                     "\"name\":\"hold\",");
+    owl_buf_putz(&b, x->before);
+    size_t each = strlen(x->each);
+    for (size_t i = 0; b.n + 2 * each + 100 < SHAPED && (x->most == 0 || i < x->most); i++) {
+        if (x->most)
+            owl_buf_printf(&b, "\"%zx\":1,", i);
+        else
+            owl_buf_put(&b, x->each, each);
+    }
+    owl_buf_putz(&b, x->after);
+    owl_buf_put(&b, "}}", 3);
+    assert_int_equal(b.rc, 0);
+    return b.p;
+}
+
+/* Sends it, and waits until it is answered or its handler runs. */
+static void send_shaped(struct http *h, const char *text)
+{
+    int before = atomic_load(&entered);
+    struct pollfd p = {.fd = h->fd, .events = POLLIN};
+    legacy_send(h, text);
+    for (int64_t end = now_ms() + WAIT_MS; now_ms() < end;)
+        if (atomic_load(&entered) > before || poll(&p, 1, 1) > 0)
+            return;
+    fail_msg("neither refused nor run");
+}
+
+static void expect_promise(const struct shape *x)
+{
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = TOTAL};
+    owl_server *s = server_with(
+        (owl_server_options){.reactors = 1, .workers = WORKERS, .limits = &limits});
+    add_tool(s, (owl_tool){.name = "hold", .handler = hold, .input_schema = ANY_ARGUMENTS});
+    server_start(s);
+    atomic_store(&entered, 0);
+    atomic_store(&may_leave, false);
+    struct http session = legacy_open(s, "{}"), calls[CALLS];
+    char *text = shaped(x);
+    keep_nothing(s);
+    size_t before = heap_bytes();
+    for (int i = 0; i < CALLS; i++) {
+        calls[i] = http_join(&session);
+        strstr(text, "\"id\":")[6] = (char)('0' + i % 10); /* an id of its own: 10, 11, … 29 */
+        strstr(text, "\"id\":")[5] = (char)('1' + i / 10);
+        send_shaped(&calls[i], text);
+    }
+    keep_nothing(s);
+    size_t grown = heap_bytes() - before;
+    if (atomic_load(&entered) == 0 || grown > 2 * TOTAL + SLACK)
+        fail_msg("%s: %zu KiB more are held, of %d", x->name, grown / 1024,
+                 (2 * TOTAL + SLACK) / 1024);
+    atomic_store(&may_leave, true);
+    for (int i = 0; i < CALLS; i++)
+        http_close(&calls[i]);
+    http_close(&session);
+    free(text);
+    server_end(s);
+}
+
+TEST(calls_hold_no_more_than_is_promised, "")
+{
+    for (size_t i = 0; i < OWL_COUNT(shapes); i++)
+        expect_promise(&shapes[i]);
 }
 
 /* ---- servers of two reactors, one of which can be stopped ---- */
