@@ -149,6 +149,120 @@ TEST(calls_hold_no_more_than_is_promised, "")
         expect_promise(&shapes[i]);
 }
 
+/* ---- calls that are asked again and again ---- */
+
+static int answered(owl_call *c, const owl_json *answer, void *data)
+{
+    (void)answer;
+    (void)data;
+    return owl_result_text(c, "answered");
+}
+
+static int ask_parked(owl_call *c, void *data)
+{
+    owl_question q = {.size = sizeof q, .kind = OWL_ASK_FORM, .message = "?", .schema = SCHEMA};
+    int rc = owl_ask_async(c, "who", &q, answered, data);
+    return rc ? rc : OWL_PENDING;
+}
+
+/* The client comes back without an answer, or with @p more; the next state, or NULL at the end. */
+static char *come_back(owl_server *s, const char *arguments, const char *state, const char *more)
+{
+    struct http h = http_open(s);
+    char *params = text_of("\"arguments\":%s%s%s%s%s", arguments,
+                           state ? ",\"requestState\":\"" : "", state ? state : "",
+                           state ? "\"" : "", more);
+    modern_call(&h, "parked", params, "{\"elicitation\":{}}", "");
+    assert_int_equal(http_head(&h), 200);
+    msg *m = http_next(&h);
+    bool over = !at(m, "result/requestState");
+    char *next = over ? NULL : text_of("%s", str_at(m, "result/requestState"));
+    if (over)
+        assert_string_equal(str_at(m, "result/content/0/text"), "answered");
+    owl_json_doc_free(m);
+    free(params);
+    http_close(&h);
+    return next;
+}
+
+TEST(a_call_grows_no_further_when_it_asks_again, "")
+{
+    enum { ROUNDS = 20 };
+    owl_server *s = server_new(1);
+    add_tool(s, (owl_tool){.name = "parked",
+                           .handler = ask_parked,
+                           .input_schema = ANY_ARGUMENTS,
+                           .flags = OWL_PARKED});
+    server_start(s);
+    char *arguments = text_of("{\"s\":\"%0*d\"}", MIB, 0);
+    char *state = come_back(s, arguments, NULL, "");
+    assert_non_null(state);
+    keep_nothing(s);
+    size_t before = heap_bytes();
+    for (int i = 0; i < ROUNDS; i++) {
+        char *next = come_back(s, arguments, state, "");
+        assert_non_null(next);
+        free(state);
+        state = next;
+    }
+    keep_nothing(s);
+    expect_grown(before, SLACK);
+    assert_null(
+        come_back(s, arguments, state, ",\"inputResponses\":{\"who\":{\"action\":\"decline\"}}"));
+    free(state);
+    free(arguments);
+    server_end(s);
+}
+
+/* ---- listens ---- */
+
+enum { LISTENS = 150 };
+
+/* Few bytes each to write, and many to hold. */
+TEST(what_listens_name_counts, "")
+{
+    owl_limits limits = {.size = sizeof limits, .input_total_bytes = MIB};
+    owl_server *s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    add_resource(s, (owl_resource){.uri = "x:1", .name = "r", .text = "1"});
+    add_tool(s, (owl_tool){.name = "hold", .handler = hold, .flags = OWL_TASK});
+    server_start(s);
+    struct owl_buf b;
+    owl_buf_init(&b, SIZE_MAX);
+    owl_buf_putz(&b, "\"notifications\":{\"resourceSubscriptions\":[\"\"");
+    for (int i = 1; i < 1000; i++)
+        owl_buf_putz(&b, ",\"\"");
+    owl_buf_putz(&b, "],\"taskIds\":[\"\"");
+    for (int i = 1; i < 1000; i++)
+        owl_buf_putz(&b, ",\"\"");
+    owl_buf_put(&b, "]}", 3);
+    char *text = modern_text("1", "subscriptions/listen", b.p,
+                             "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}", "");
+    static struct http listens[LISTENS];
+    size_t before = heap_bytes(), refused = 0;
+    for (int i = 0; i < LISTENS; i++) {
+        listens[i] = http_open(s);
+        modern_send(&listens[i], "", text);
+        assert_int_equal(http_head(&listens[i]), 200);
+        msg *m = http_next(&listens[i]);
+        refused += at(m, "error") != NULL;
+        if (at(m, "error"))
+            assert_true(owl_json_bool(at(m, "error/data/retryable"), false));
+        owl_json_doc_free(m);
+        free(listens[i].raw.p);
+        free(listens[i].body.p);
+        listens[i].raw = listens[i].body = (struct bytes){NULL, 0};
+    }
+    keep_nothing(s);
+    /* The first 16 KiB of each body and of what is made of it do not count. */
+    expect_grown(before, MIB + LISTENS * 40 * 1024 + SLACK);
+    assert_in_range(refused, 1, LISTENS - 1);
+    for (int i = 0; i < LISTENS; i++)
+        http_close(&listens[i]);
+    owl_buf_done(&b);
+    free(text);
+    server_end(s);
+}
+
 /* ---- servers of two reactors, one of which can be stopped ---- */
 
 static int where(owl_call *c, void *data)
