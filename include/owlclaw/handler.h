@@ -58,8 +58,8 @@ OWL_API const char *owl_call_complete_value(const owl_call *call);
 
 /** The protocol revision that the client speaks, e.g. "2025-11-25". Static. */
 OWL_API const char *owl_call_revision(const owl_call *call);
-/** Who calls: the subject of the client's certificate, if certificates are asked for; otherwise
- *  "". Never NULL. */
+/** Who calls: the name in the client's certificate (its common name if that is plain, otherwise its
+ *  subject), if certificates are asked for; otherwise "". Never NULL. */
 OWL_API const char *owl_call_principal(const owl_call *call);
 /** The server that runs the call. Not after the server was freed. */
 OWL_API owl_server *owl_call_server(owl_call *call);

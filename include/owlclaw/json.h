@@ -45,9 +45,15 @@ OWL_API const owl_json *owl_json_at(const owl_json *array, size_t index);
 /** Elements of an array, members of an object, bytes of a string; otherwise 0. */
 OWL_API size_t owl_json_len(const owl_json *v);
 
-/** The value if it has that type, otherwise @p fallback. A number is an integer if it is written as
- *  one and fits; every number can be read as a double. Strings are UTF-8 and end in NUL; they may
- *  hold further NULs, owl_json_len() tells. */
+/** The value if it has that type, otherwise @p fallback.
+ *  Integers: a number without fraction that fits, however it is written: 1, 1.0 and 10e-1 are 1. Of
+ *  a fraction that lies closer to an integer than doubles tell apart (1.00000000000000000001) that
+ *  integer is read. What is beyond int64_t gives @p fallback: a schema that asks for an integer
+ *  should also have "minimum" and "maximum".
+ *  Doubles: every number, rounded to the nearest; what is too big for a double is infinite. A
+ *  number that passed a schema is still within its bounds when it was rounded: one that would not be
+ *  is refused with the arguments.
+ *  Strings: UTF-8, and end in NUL; they may hold further NULs, owl_json_len() tells. */
 OWL_API const char *owl_json_str(const owl_json *v, const char *fallback);
 OWL_API int64_t owl_json_int(const owl_json *v, int64_t fallback);
 OWL_API double owl_json_num(const owl_json *v, double fallback);

@@ -327,10 +327,11 @@ int owl_ask_continue(struct owl_call *c)
 
 /* ---- modern: input_required and back ---- */
 
-/* What a state belongs to: the values of the arguments, however the next request spells them. */
+/* What a state belongs to: the values of the arguments, however the next request spells them. The
+ * caller frees @p args, which may be as long as these. */
 static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
 {
-    owl_buf_init_arena(args, c->arena, MAX_ARGS);
+    owl_buf_init(args, MAX_ARGS);
     owl_json_canonical(args, c->arguments.p ? c->arguments : OWL_STR("{}"));
     return (struct owl_state_bind){.principal = c->principal,
                                    .method = c->msg.method,
@@ -481,9 +482,10 @@ static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload,
     if (rc != 0)
         return owl_fail(err, -rc, NULL);
     struct owl_state_bind bind = binding(c, &args);
-    if (args.rc != 0)
-        return owl_fail(err, -args.rc, NULL);
-    return owl_state_open(&c->env->state_key, &bind, text, c->arena, ret_payload, err);
+    rc = args.rc ? owl_fail(err, -args.rc, NULL)
+                 : owl_state_open(&c->env->state_key, &bind, text, c->arena, ret_payload, err);
+    owl_buf_done(&args);
+    return rc;
 }
 
 enum owl_verdict owl_ask_restore(struct owl_call *c)
@@ -537,6 +539,7 @@ int owl_ask__seal(struct owl_call *c, owl_str payload, struct owl_buf *out)
     int rc = args.rc;
     if (rc == 0)
         rc = owl_state_seal(&c->env->state_key, &bind, payload, c->env->limits->question_ms, out);
+    owl_buf_done(&args);
     owl_buf_putc(out, '"');
     return rc ? rc : out->rc;
 }

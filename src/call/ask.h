@@ -53,9 +53,12 @@ int owl_ask_continue(struct owl_call *c);
  * call. */
 void owl_ask_go_on(struct owl_call *c);
 
-/* A response from a legacy client, on any reactor: finds the call that asked. @p session must be
- * the one that was asked. False if nobody waits for that id. */
-bool owl_ask_answer(struct owl_call_env *h, struct owl_session *session,
+/* A response from a legacy client, on any reactor, @p r: finds the call that asked. @p session must
+ * be the one that was asked. What is kept of it until then counts as what calls of @p r parse; where
+ * that is too much, the call hears that its client is to be asked again. False if nobody waits for
+ * that id, or more answers of the session are on their way than it has questions, and a few: nothing
+ * is kept. */
+bool owl_ask_answer(struct owl_call_env *h, struct owl_reactor *r, struct owl_session *session,
                     const struct owl_rpc_msg *msg);
 
 /* ---- between ask.c, ask_legacy.c, park.c and task.c ---- */

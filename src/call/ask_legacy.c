@@ -144,11 +144,14 @@ enum owl_verdict owl_ask__legacy(struct owl_call *c)
 
 /* ---- answers ---- */
 
+/* On its way to the reactor that asked. */
 struct answer {
     struct owl_msg msg;
+    struct owl_arena *arena; /* holds this */
     struct owl_call_env *env;
     struct owl_session *session;
     bool refused;
+    bool busy; /* there was no room for the payload */
     size_t id_n, n;
     char text[]; /* id, then payload */
 };
@@ -181,10 +184,10 @@ static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const str
     a->refused = m->refused && !form && (c->handler_flags & OWL_PARKED);
     if (m->refused && form)
         payload = OWL_STR("{\"action\":\"cancel\"}");
-    int rc = 0;
-    if (!m->refused || form)
+    int rc = m->busy ? -OWL_EBUSY : 0;
+    if (rc == 0 && (!m->refused || form))
         rc = keep_answer(c, a, payload);
-    else if (!a->refused)
+    else if (rc == 0 && !a->refused)
         rc = -OWL_ETOOL;
     if (rc == -OWL_EBUSY && c->task && c->rounds++ < OWL_ASK_ROUNDS) {
         owl_task__ask_later(c); /* it stays open */
@@ -203,12 +206,55 @@ static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const str
         owl_ask_go_on(c);
 }
 
+static void answer_free(struct answer *m)
+{
+    owl_session_leave(m->session, OWL_SESSION_ANSWERS);
+    owl_session_aunref(m->session);
+    owl_arena_free(m->arena);
+}
+
 static void on_answer(struct owl_reactor *r, struct owl_msg *msg)
 {
     struct answer *m = OWL_CONTAINER(msg, struct answer, msg);
     take_answer(m->env, r, m);
-    owl_session_aunref(m->session);
-    owl_free(m);
+    answer_free(m);
+}
+
+/* Of a session that has asked nothing, no answer; of others as many as they have questions and a few,
+ * so that a wrong one does not push out a right one. */
+static bool enter_answer(struct owl_session *s)
+{
+    size_t open = owl_session_has(s, OWL_SESSION_QUESTIONS);
+    return open > 0 && owl_session_enter(s, OWL_SESSION_ANSWERS, open + FEW);
+}
+
+/* NULL without memory. */
+static struct answer *answer_new(struct owl_call_env *h, struct owl_reactor *r,
+                                 struct owl_session *session, const struct owl_rpc_msg *msg)
+{
+    struct owl_budget_share share = {0};
+    struct owl_arena *arena = owl_arena_new(0);
+    size_t id_n = msg->id.n, n = msg->payload.n;
+    int rc = arena ? owl_budget_take(owl_call_local(h, r)->values, arena, &share, id_n + n)
+                   : -OWL_ENOMEM;
+    if (rc == -OWL_EBUSY)
+        n = 0;
+    struct answer *m = rc == -OWL_ENOMEM ? NULL : owl_arena_alloc(arena, sizeof *m + id_n + n);
+    if (!m) {
+        owl_arena_free(arena);
+        return NULL;
+    }
+    *m = (struct answer){.msg.run = on_answer,
+                         .arena = arena,
+                         .env = h,
+                         .session = owl_session_aref(session),
+                         .refused = msg->kind == OWL_RPC_ERROR,
+                         .busy = rc == -OWL_EBUSY,
+                         .id_n = id_n,
+                         .n = n};
+    memcpy(m->text, msg->id.p, id_n);
+    memcpy(m->text + id_n, msg->payload.p, n);
+    return m;
 }
 
 /* The reactor that an id of ours names, or NULL. */
@@ -221,27 +267,20 @@ static struct owl_reactor *id_reactor(struct owl_call_env *h, owl_str id)
     return owl_runtime_named(h->runtime, (owl_str){id.p + n, id.n - n});
 }
 
-bool owl_ask_answer(struct owl_call_env *h, struct owl_session *session,
+bool owl_ask_answer(struct owl_call_env *h, struct owl_reactor *r, struct owl_session *session,
                     const struct owl_rpc_msg *msg)
 {
     struct owl_reactor *to = msg->id.p && session ? id_reactor(h, msg->id) : NULL;
-    if (!to)
+    if (!to || !enter_answer(session))
         return false;
-    struct answer *m = owl_malloc(sizeof *m + msg->id.n + msg->payload.n);
-    if (!m)
+    struct answer *m = answer_new(h, r, session, msg);
+    if (!m) {
+        owl_session_leave(session, OWL_SESSION_ANSWERS);
         return false;
-    *m = (struct answer){.msg.run = on_answer,
-                         .env = h,
-                         .session = owl_session_aref(session),
-                         .refused = msg->kind == OWL_RPC_ERROR,
-                         .id_n = msg->id.n,
-                         .n = msg->payload.n};
-    memcpy(m->text, msg->id.p, msg->id.n);
-    memcpy(m->text + msg->id.n, msg->payload.p, msg->payload.n);
+    }
     if (owl_post(to, &m->msg))
         return true;
-    owl_session_aunref(m->session);
-    owl_free(m);
+    answer_free(m);
     return false;
 }
 

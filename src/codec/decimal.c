@@ -5,6 +5,10 @@
  * equal digits and, unless the exponent is beyond, an equal top. */
 #include "codec/decimal.h"
 
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/map.h"
 
 static const int64_t EXPONENT_MAX = INT64_C(100000000000000000);
@@ -158,6 +162,57 @@ bool owl_decimal_u64(const struct owl_decimal *d, uint64_t max, uint64_t *ret)
         return false;
     *ret = (uint64_t)v;
     return true;
+}
+
+bool owl_decimal_i64(const struct owl_decimal *d, int64_t *ret)
+{
+    struct owl_decimal size = *d;
+    uint64_t v;
+    size.negative = false;
+    if (!owl_decimal_u64(&size, (uint64_t)INT64_MAX + d->negative, &v))
+        return false;
+    *ret = d->negative ? (int64_t)(0 - v) : (int64_t)v;
+    return true;
+}
+
+double owl_decimal_double(const struct owl_decimal *d)
+{
+    /* No number in the middle between two doubles has as many digits: of what follows it matters
+     * only that it is not 0. Without a point, strtod() knows no locale. */
+    enum { DIGITS = 800, FAR = 10000 };
+    char text[DIGITS + 32], *end = text;
+    const char *p = d->p;
+    uint32_t n = d->digits < DIGITS ? d->digits : DIGITS;
+    int64_t top = d->top > FAR ? FAR : d->top < -FAR ? -FAR : d->top;
+    if (n == 0)
+        return 0;
+    if (d->negative)
+        *end++ = '-';
+    for (uint32_t i = 0; i < n; i++)
+        *end++ = next_digit(&p);
+    if (n < d->digits)
+        *end++ = '1';
+    int64_t exponent = top - (end - text - d->negative);
+    (void)snprintf(end, (size_t)(text + sizeof text - end), "e%lld", (long long)exponent);
+    return strtod(text, NULL);
+}
+
+/* Zero, or within the range in which doubles have all their digits. */
+static bool is_normal(const struct owl_decimal *d)
+{
+    return d->digits == 0 || (d->top > DBL_MIN_10_EXP && d->top <= DBL_MAX_10_EXP);
+}
+
+bool owl_decimal_same_double(const struct owl_decimal *a, const struct owl_decimal *b)
+{
+    if (OWL_LIKELY(is_normal(a) && is_normal(b))) {
+        int64_t higher = a->top - b->top;
+        if (a->digits <= DBL_DIG && b->digits <= DBL_DIG)
+            return false;
+        if (a->digits == 0 || b->digits == 0 || higher > 1 || higher < -1)
+            return false;
+    }
+    return owl_decimal_double(a) == owl_decimal_double(b);
 }
 
 uint64_t owl_decimal_hash(const struct owl_decimal *d)

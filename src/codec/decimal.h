@@ -1,8 +1,8 @@
 /* codec/decimal.h - numbers as they are written, compared exactly.
  * Layer: codec. Threads: pure.
  *
- * A decimal borrows the text of a proved JSON number: nothing is rounded, however many digits it
- * has, and no exponent is too great. */
+ * A decimal borrows the text of a proved JSON number: unless a double is asked for nothing is
+ * rounded, however many digits it has, and no exponent is too great. */
 #ifndef OWL_CODEC_DECIMAL_H
 #define OWL_CODEC_DECIMAL_H
 
@@ -24,6 +24,12 @@ int owl_decimal_cmp(const struct owl_decimal *a, const struct owl_decimal *b);
 bool owl_decimal_is_integer(const struct owl_decimal *d);
 /* The value, if it is an integer from 0 to @p max. */
 bool owl_decimal_u64(const struct owl_decimal *d, uint64_t max, uint64_t *ret);
+/* The value, if it is an integer that fits. */
+bool owl_decimal_i64(const struct owl_decimal *d, int64_t *ret);
+/* The nearest double, in every locale; infinite if it is too big for one. O(1). */
+double owl_decimal_double(const struct owl_decimal *d);
+/* Whether the nearest double of two different numbers is the same. Seldom needs the doubles. */
+bool owl_decimal_same_double(const struct owl_decimal *a, const struct owl_decimal *b);
 uint64_t owl_decimal_hash(const struct owl_decimal *d);
 
 /* The most significant digits that a divisor may have. */

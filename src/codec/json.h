@@ -40,6 +40,11 @@ void owl_json_number(struct owl_buf *b, double v);
 /* Append a value that was read, without white space. NULL is null. */
 void owl_json_put(struct owl_buf *b, const owl_json *v);
 
+/* For readers that take U+0085, U+2028 and U+2029, which JSON allows in strings, for the ends of lines:
+ * cuts what comes before the next of these off *@p rest, and the character. *@p ret_escape is how to
+ * write it, or empty. False: nothing was left. As fast as memory for ordinary text. */
+bool owl_json_line_split(owl_str *rest, owl_str *ret_plain, owl_str *ret_escape);
+
 bool owl_utf8_valid(owl_str s);
 /* At most that many bytes of it, in whole characters. */
 owl_str owl_utf8_cut(owl_str s, size_t most);

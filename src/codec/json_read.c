@@ -2,13 +2,16 @@
  * Threads: pure; a document is immutable once parsed.
  *
  * The only file that knows yyjson: an owl_json is a yyjson_val behind a cast. Numbers that fit
- * neither 64 bits nor a double stay text (YYJSON_TYPE_RAW) and travel unchanged. */
+ * neither 64 bits nor a double stay text (YYJSON_TYPE_RAW) and travel unchanged. Integers of 64 bits
+ * are exact, however they are written. */
 #include "codec/json.h"
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "codec/decimal.h"
 #include "codec/scan.h"
 #include "codec/text.h"
+#include "codec/tree.h"
 
 #include <yyjson.h>
 
@@ -46,24 +49,110 @@ static void with_arena(void *arena, void *p)
     (void)p; /* goes with the arena */
 }
 
-int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret,
-                         size_t *ret_bytes)
+/* Below it a double that is an integer is exactly what was written, or nearer to it than to any
+ * fraction. */
+static const double EXACT = 9007199254740992.0; /* 2^53 */
+static const double INT64_END = 9223372036854775808.0;
+
+static bool may_be_rounded(yyjson_val *v)
 {
-    const yyjson_alc alc = {in_arena, again_in_arena, with_arena, a};
-    yyjson_read_err err;
-    /* Without the in-situ flag the text is only read. */
-    yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)proved.p, proved.n,
-                                       YYJSON_READ_BIGNUM_AS_RAW, &alc, &err);
-    if (doc) {
-        *ret = wrap(yyjson_doc_get_root(doc));
-        if (ret_bytes) /* more is reserved, but never touched */
-            *ret_bytes = yyjson_doc_get_read_size(doc) +
-                         yyjson_doc_get_val_count(doc) * sizeof(yyjson_val);
-        return 0;
+    return yyjson_is_real(v) && (v->uni.f64 >= EXACT || v->uni.f64 <= -EXACT) &&
+           v->uni.f64 >= -INT64_END && v->uni.f64 <= INT64_END;
+}
+
+/* The index of the text has a node for each value of the document, in the same order. */
+static int restore_integers(owl_str proved, yyjson_val *values, size_t n, size_t first)
+{
+    struct owl_tree t;
+    owl_tree_init(&t, NULL, 0);
+    int rc = owl_tree_read(&t, proved);
+    OWL_ASSERT(rc != 0 || t.n == n);
+    for (size_t i = first; rc == 0 && i < n; i++) {
+        if (!may_be_rounded(&values[i]))
+            continue;
+        int64_t v;
+        struct owl_decimal d = owl_decimal_of(owl_tree_text(&t, (uint32_t)i));
+        if (owl_decimal_i64(&d, &v))
+            unsafe_yyjson_set_sint(&values[i], v);
     }
+    owl_tree_done(&t);
+    return rc;
+}
+
+/* Integers that are written with a fraction or an exponent, and that doubles do not tell apart. */
+static int keep_integers(owl_str proved, yyjson_val *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (OWL_UNLIKELY(may_be_rounded(&values[i])))
+            return restore_integers(proved, values, n, i);
+    return 0;
+}
+
+/* Reads a copy of the text, which is in @p a, where strings stay. */
+static int read_copy(struct owl_arena *a, char *copy, size_t n, struct owl_arena *values,
+                     yyjson_doc **ret)
+{
+    const yyjson_alc alc = {in_arena, again_in_arena, with_arena, values};
+    yyjson_read_err err;
+    *ret = yyjson_read_opts(copy, n, YYJSON_READ_BIGNUM_AS_RAW | YYJSON_READ_INSITU, &alc, &err);
+    if (*ret)
+        return 0;
     if (err.code != YYJSON_READ_ERROR_MEMORY_ALLOCATION)
         return -OWL_EPARSE;
     return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+}
+
+/* yyjson reserves room for many more values than most texts have: of a long one the values are read
+ * elsewhere, and those that there are copied. They know each other by distance. */
+static int read_long(struct owl_arena *a, char *copy, size_t n, yyjson_val **ret, size_t *ret_n)
+{
+    yyjson_doc *doc;
+    struct owl_arena *elsewhere = owl_arena_new(0);
+    int rc = elsewhere ? read_copy(a, copy, n, elsewhere, &doc) : -OWL_ENOMEM;
+    if (rc == 0) {
+        *ret_n = doc->val_read;
+        *ret = owl_arena_alloc(a, *ret_n * sizeof **ret);
+        if (*ret)
+            memcpy(*ret, doc->root, *ret_n * sizeof **ret);
+        else
+            rc = owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    }
+    owl_arena_free(elsewhere);
+    return rc;
+}
+
+static int read_short(struct owl_arena *a, char *copy, size_t n, yyjson_val **ret, size_t *ret_n)
+{
+    yyjson_doc *doc;
+    int rc = read_copy(a, copy, n, a, &doc);
+    if (rc != 0)
+        return rc;
+    *ret = doc->root;
+    *ret_n = doc->val_read;
+    return 0;
+}
+
+int owl_json_parse_arena(struct owl_arena *a, owl_str proved, const owl_json **ret,
+                         size_t *ret_bytes)
+{
+    enum { LONG = 4096 };
+    yyjson_val *values = NULL;
+    size_t n = 0;
+    char *copy = owl_arena_alloc(a, proved.n + YYJSON_PADDING_SIZE);
+    if (!copy)
+        return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    memcpy(copy, proved.p, proved.n);
+    memset(copy + proved.n, 0, YYJSON_PADDING_SIZE);
+    int rc = proved.n < LONG ? read_short(a, copy, proved.n, &values, &n)
+                             : read_long(a, copy, proved.n, &values, &n);
+    if (rc == 0)
+        rc = keep_integers(proved, values, n);
+    if (rc != 0)
+        return rc;
+    *ret = wrap(values);
+    if (ret_bytes)
+        *ret_bytes = proved.n + n * sizeof(yyjson_val);
+    return 0;
 }
 
 int owl_json_parse(const char *text, size_t len, owl_json_doc **ret_doc, owl_error *reterr)
@@ -160,6 +249,10 @@ int64_t owl_json_int(const owl_json *v, int64_t fallback)
         return yyjson_get_sint(val(v));
     if (yyjson_is_uint(val(v)) && yyjson_get_uint(val(v)) <= INT64_MAX)
         return (int64_t)yyjson_get_uint(val(v));
+    /* Beyond that keep_integers() has left no integer that fits. */
+    double real = yyjson_is_real(val(v)) ? yyjson_get_real(val(v)) : EXACT;
+    if (real > -EXACT && real < EXACT && real == (double)(int64_t)real)
+        return (int64_t)real;
     return fallback;
 }
 

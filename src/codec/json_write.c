@@ -62,6 +62,52 @@ void owl_json_quote(struct owl_buf *b, owl_str s)
     owl_buf_putc(b, '"');
 }
 
+/* Where one of the bytes is with which U+0085, U+2028 and U+2029 begin: 0xc2 and 0xe2. */
+static const char *line_candidate(const char *p, const char *end)
+{
+#ifdef __SSE2__
+    const __m128i but_for = _mm_set1_epi8((char)0xdf), first = _mm_set1_epi8((char)0xc2);
+    for (; end - p >= 16; p += 16) {
+        __m128i bytes = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)p), but_for);
+        int hits = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, first));
+        if (hits)
+            return p + __builtin_ctz((unsigned)hits);
+    }
+#endif
+    while (p < end && ((unsigned char)*p & 0xdf) != 0xc2)
+        p++;
+    return p;
+}
+
+/* How to write the character at @p p if it is one of them; its bytes are *ret_n. */
+static const char *line_escape(const char *p, const char *end, size_t *ret_n)
+{
+    if (end - p >= 2 && memcmp(p, "\xc2\x85", 2) == 0) {
+        *ret_n = 2;
+        return "\\u0085";
+    }
+    if (end - p < 3 || memcmp(p, "\xe2\x80", 2) != 0)
+        return NULL;
+    *ret_n = 3;
+    return p[2] == '\xa8' ? "\\u2028" : p[2] == '\xa9' ? "\\u2029" : NULL;
+}
+
+bool owl_json_line_split(owl_str *rest, owl_str *ret_plain, owl_str *ret_escape)
+{
+    if (rest->n == 0)
+        return false;
+    const char *end = rest->p + rest->n, *escape = NULL;
+    const char *p = line_candidate(rest->p, end);
+    size_t n = 0;
+    while (p < end && !(escape = line_escape(p, end, &n)))
+        p = line_candidate(p + 1, end);
+    *ret_plain = (owl_str){rest->p, (size_t)(p - rest->p)};
+    *ret_escape = escape ? (owl_str){escape, 6} : OWL_STR("");
+    p += escape ? n : 0;
+    *rest = (owl_str){p, (size_t)(end - p)};
+    return true;
+}
+
 void owl_json_quote_base64(struct owl_buf *b, const void *p, size_t n)
 {
     owl_buf_putc(b, '"');

@@ -7,7 +7,9 @@
  * Nothing is ever fetched: a reference leads into the document, to a registered document or to one
  * of the metaschemas, which are built in; any other is an error that names it.
  *
- * Numbers are compared as they are written: none is rounded. Patterns are those of ECMA-262 with
+ * Numbers are compared as they are written: none is rounded. But programs read doubles: where a number
+ * would be on the other side of a bound once it is rounded, the instance is not valid, whatever the
+ * schema makes of the bound. Integers of 64 bits are read as they are. Patterns are those of ECMA-262 with
  * the flag "u", searched for with bounded effort. Everything that a hostile schema or instance
  * could drive up has a limit; a limit is an error (OWL_ELIMIT), never a verdict. */
 #ifndef OWL_CODEC_SCHEMA_H

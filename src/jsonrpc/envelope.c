@@ -1,7 +1,8 @@
 /* jsonrpc/envelope.c - JSON-RPC 2.0 messages: read from proved text, written to buffers.
  *
- * Pure, any thread. Reading is one walk over the members and no heap: everything but a method name
- * with escapes is borrowed from the source, so that ids and params keep their spelling. */
+ * Pure, any thread. Reading is one walk over the members, and one over those of params: everything but
+ * a method name with escapes is borrowed from the source, so that ids and params keep their
+ * spelling. */
 #include "jsonrpc/envelope.h"
 
 #include "base/err.h"
@@ -14,6 +15,11 @@ enum member { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, MEMBERS };
 static const owl_str names[MEMBERS] = {
     [JSONRPC] = {"jsonrpc", 7}, [ID] = {"id", 2},         [METHOD] = {"method", 6},
     [PARAMS] = {"params", 6},   [RESULT] = {"result", 6}, [ERROR] = {"error", 5},
+};
+
+static const owl_str known[] = {
+#define OWL_PARAM_ROW(name) {name, sizeof(name) - 1},
+#include "tbl/params.h"
 };
 
 /* What a failure quotes of the source: enough to recognise it, little enough to leave room. */
@@ -98,13 +104,30 @@ static int read_response(owl_str proved, const owl_str m[MEMBERS], struct owl_rp
     return 0;
 }
 
+static int read_params(struct owl_arena *a, const struct owl_tape *tape, struct owl_rpc_msg *msg)
+{
+    if (!owl_span_is_object(msg->params))
+        return 0;
+    owl_str *values = owl_arena_alloc(a, sizeof known);
+    if (!values)
+        return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
+    OWL_IGNORE(
+        owl_members(msg->params, tape, known, OWL_COUNT(known), values)); /* it is an object */
+    msg->_known = values;
+    return 0;
+}
+
 owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name)
 {
-    for (size_t i = 0; i < msg->members.n; i++) {
-        if (owl_span_key_is(&msg->members.p[i], name))
-            return msg->members.p[i].value;
+    owl_str value = {NULL, 0};
+    if (!msg->_known)
+        return value;
+    for (size_t i = 0; i < OWL_COUNT(known); i++) {
+        if (owl_str_eq(known[i], name))
+            return msg->_known[i];
     }
-    return (owl_str){NULL, 0};
+    OWL_IGNORE(owl_members(msg->params, NULL, &name, 1, &value)); /* likewise */
+    return value;
 }
 
 int owl_rpc_id_plain(struct owl_arena *a, owl_str id, owl_str *ret)
@@ -183,7 +206,7 @@ int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tap
                          : read_response(proved, m, &msg, reterr);
     if (rc != 0)
         return rc;
-    rc = owl_members_all(a, msg.params, tape, &msg.members);
+    rc = read_params(a, tape, &msg);
     if (rc != 0)
         return owl_fail(reterr, -rc, NULL);
     *ret = msg;

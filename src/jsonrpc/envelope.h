@@ -22,22 +22,23 @@ struct owl_rpc_msg {
     owl_str id;     /* raw literal, e.g. `7` or `"a"`; absent for notifications, maybe for errors */
     owl_str method; /* decoded */
     owl_str params; /* raw object (or array), or absent */
-    owl_str payload;          /* raw result or error of a response */
-    struct owl_spans members; /* of params, in their order; in the arena of the message */
+    owl_str payload;       /* raw result or error of a response */
+    const owl_str *_known; /* the params of tbl/params.h, in the arena; NULL: there are none */
 };
 
 /* Read one message from text that owl_json_scan() has proved; @p tape is what it recorded, or NULL.
- * Method names with escapes are decoded into @p a. Refused with OWL_EREQUEST, the message saying
+ * Method names with escapes are decoded into @p a, and where some params are is noted there: a few
+ * hundred bytes, whatever the peer sends. Refused with OWL_EREQUEST, the message saying
  * which member and why: not an object; jsonrpc is not "2.0"; id neither string nor integer or too
  * long; method not a string or too long; params neither object nor array; both or neither of result
  * and error; a method beside them; an error that is no object; a response without id (an error may
- * have none, or null, which reads as none). OWL_ENOMEM and OWL_ELIMIT (arena) where a method name
- * is decoded. ret->id is set also on failure (absent if it was not readable), so that the answer
+ * have none, or null, which reads as none). OWL_ENOMEM and OWL_ELIMIT (arena). ret->id is set also on failure (absent if it was not readable), so that the answer
  * can name it; everything else of *ret only on success. */
 OWL_NODISCARD int owl_rpc_read(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
                                struct owl_rpc_msg *ret, owl_error *reterr);
 
-/* The raw value of a member of params, or {NULL,0}. */
+/* The raw value of a member of params, or {NULL,0}. O(1) for those of tbl/params.h, otherwise
+ * O(params). */
 owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name);
 
 /* One spelling for all of an id: @p id itself unless it has escapes. @errors OWL_ENOMEM,

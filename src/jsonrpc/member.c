@@ -69,39 +69,6 @@ bool owl_members(owl_str proved, const struct owl_tape *tape, const owl_str *nam
     return true;
 }
 
-static size_t count(owl_str proved)
-{
-    size_t n = 0;
-    struct owl_span_iter it = owl_span_iter(proved);
-    for (struct owl_span s; it.object && owl_span_next(&it, &s);)
-        n++;
-    return n;
-}
-
-int owl_members_all(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
-                    struct owl_spans *ret)
-{
-    struct reel r;
-    bool taped = reel_init(&r, tape, proved);
-    size_t n = 0, room = taped ? tape->n - r.at : count(proved); /* at least as many */
-    *ret = (struct owl_spans){NULL, 0};
-    if (room == 0)
-        return 0;
-    struct owl_span *spans = owl_arena_alloc(a, room * sizeof *spans);
-    if (!spans)
-        return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
-    if (taped) {
-        for (const struct owl_span *s; (s = reel_next(&r));)
-            spans[n++] = *s;
-    } else {
-        struct owl_span_iter it = owl_span_iter(proved);
-        while (n < room && owl_span_next(&it, &spans[n]))
-            n++;
-    }
-    *ret = (struct owl_spans){spans, n};
-    return 0;
-}
-
 int owl_member_text(struct owl_arena *a, owl_str literal, owl_str *ret)
 {
     if (!owl_span_is_string(literal)) {

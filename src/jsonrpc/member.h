@@ -13,14 +13,6 @@
 bool owl_members(owl_str proved, const struct owl_tape *tape, const owl_str *names, size_t n,
                  owl_str *ret);
 
-/* All members of @p proved, in @p a. @errors OWL_ENOMEM, OWL_ELIMIT (arena cap). */
-struct owl_spans {
-    const struct owl_span *p;
-    size_t n;
-};
-OWL_NODISCARD int owl_members_all(struct owl_arena *a, owl_str proved, const struct owl_tape *tape,
-                                  struct owl_spans *ret);
-
 /* The text of a proved string literal: borrowed from the source if it has no escapes, otherwise
  * decoded into @p a. Absent if @p literal is no string. @errors OWL_ENOMEM, OWL_ELIMIT (arena
  * cap). */

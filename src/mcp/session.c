@@ -384,6 +384,11 @@ void owl_session_leave(struct owl_session *s, enum owl_session_part part)
     atomic_fetch_sub(&s->parts[part], 1u);
 }
 
+size_t owl_session_has(const struct owl_session *s, enum owl_session_part part)
+{
+    return atomic_load(&s->parts[part]);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 struct owl_sessions *owl_sessions_new(size_t max, uint64_t idle_ms, size_t max_uri_bytes)

@@ -67,10 +67,17 @@ void owl_session_set_stream(struct owl_session *s, unsigned reactor);
 void owl_session_clear_stream(struct owl_session *s, unsigned reactor);
 
 /* One more of what it may have only so many of, until it leaves. False: there are @p most. */
-enum owl_session_part { OWL_SESSION_CALLS, OWL_SESSION_QUESTIONS, OWL_SESSION__PARTS };
+enum owl_session_part {
+    OWL_SESSION_CALLS,
+    OWL_SESSION_QUESTIONS,
+    OWL_SESSION_ANSWERS, /* on their way to the reactors that asked */
+    OWL_SESSION__PARTS
+};
 OWL_NODISCARD bool owl_session_enter(struct owl_session *s, enum owl_session_part part,
                                      size_t most);
 void owl_session_leave(struct owl_session *s, enum owl_session_part part);
+/* How many it has. */
+size_t owl_session_has(const struct owl_session *s, enum owl_session_part part);
 
 /* Subscribed resource URIs (at most 1000 a session, each at most OWL_SESSION_URI_BYTES, together
  * OWL_SESSION_URIS_BYTES: OWL_ELIMIT). Twice is once. If all sessions together have as many as

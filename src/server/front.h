@@ -44,7 +44,8 @@ void owl_front__refuse(struct owl_server *s, struct owl_http_req *req, int error
 /* The same for what only HTTP knows, such as 406 and 415, with header lines or none. */
 void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int status,
                             owl_str headers, const char *text);
-/* An event of a stream that has begun, with that name or none; as owl_http_stream_write(). */
+/* An event of a stream that has begun, with that name or none, on one line to every reader (see
+ * owl_json_line_split()); as owl_http_stream_write(). */
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message);
 /* The session that the request names: counted in in->session. That of somebody else is unknown. */
 void owl_front__find_session(const struct owl_route_req *r, struct owl_inbound *in);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "codec/json.h"
 #include "server/replay_log.h"
 
 enum {
@@ -265,17 +266,37 @@ static char *put(char *p, owl_str s)
     return p + s.n;
 }
 
+/* The data as it is to be written; its length is @p n. */
+static char *put_data(char *p, owl_str data, size_t n)
+{
+    owl_str plain, escape;
+    if (n == data.n)
+        return put(p, data);
+    while (owl_json_line_split(&data, &plain, &escape))
+        p = put(put(p, plain), escape);
+    return p;
+}
+
+static size_t data_length(owl_str data)
+{
+    size_t n = 0;
+    owl_str plain, escape;
+    while (owl_json_line_split(&data, &plain, &escape))
+        n += plain.n + escape.n;
+    return n;
+}
+
 /* An event of these lines, the data and its end: not a byte more, since thousands are kept. */
 static struct owl_replay__event *event_new(uint64_t seq, owl_str lines, owl_str data)
 {
     static const owl_str before = {"data: ", 6}, after = {"\n\n", 2};
-    size_t n = lines.n + before.n + data.n + after.n;
+    size_t length = data_length(data), n = lines.n + before.n + length + after.n;
     struct owl_replay__event *e = owl_malloc(sizeof *e + n);
     if (!e)
         return NULL;
     e->seq = seq;
     e->n = n;
-    put(put(put(put(e->text, lines), before), data), after);
+    put(put_data(put(put(e->text, lines), before), data, length), after);
     return e;
 }
 

@@ -65,7 +65,8 @@ OWL_NODISCARD int owl_replay_new(struct owl_replay_table *all, const struct owl_
 /* An event without a message, that tells its id and how long to wait before coming back; if it is
  * kept. */
 OWL_NODISCARD int owl_replay_prime(struct owl_replay *log);
-/* @errors OWL_ENOMEM, OWL_ECLOSED: nobody reads and nobody will. */
+/* A message, on one line to every reader (see owl_json_line_split()). @errors OWL_ENOMEM,
+ * OWL_ECLOSED: nobody reads and nobody will. */
 OWL_NODISCARD int owl_replay_append(struct owl_replay *log, owl_str message);
 /* Send the reader away, if there is one and it may come back. */
 void owl_replay_release(struct owl_replay *log);

@@ -5,6 +5,7 @@
  * HTTP+SSE in front_sse.c; who gets so far is decided in entry.c. */
 #include "base/alloc.h"
 #include "base/err.h"
+#include "codec/json.h"
 #include "mcp/headers.h"
 #include "server/front.h"
 
@@ -164,11 +165,15 @@ void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int 
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message)
 {
     struct owl_buf b;
-    owl_buf_init(&b, message.n + 128);
+    owl_str plain, escape;
+    owl_buf_init(&b, 3 * message.n + 128); /* no character grows more */
     if (name)
         owl_buf_printf(&b, "event: %s\n", name);
     owl_buf_puts(&b, OWL_STR("data: "));
-    owl_buf_puts(&b, message);
+    while (owl_json_line_split(&message, &plain, &escape)) {
+        owl_buf_puts(&b, plain);
+        owl_buf_puts(&b, escape);
+    }
     owl_buf_puts(&b, OWL_STR("\n\n"));
     int rc = b.rc ? b.rc : owl_http_stream_write(req, owl_buf_str(&b));
     owl_buf_done(&b);

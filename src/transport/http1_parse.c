@@ -134,6 +134,43 @@ static bool split_target(struct owl_http__parse *p)
     return true;
 }
 
+/* ---- the request line ---- */
+
+/* llhttp takes several spaces for one, and RTSP and ICE for HTTP, without saying so: the places of
+ * the line are followed here. From LINE_PROTOCOL on one state for each byte of "HTTP/". */
+enum {
+    LINE_BEFORE,
+    LINE_METHOD,
+    LINE_SPACE, /* one has been read */
+    LINE_TARGET,
+    LINE_PROTOCOL,
+    LINE_END = LINE_PROTOCOL + 5, /* what follows, or is missing, is llhttp's to judge */
+    LINE_ODD                      /* it is refused if llhttp finds no other fault */
+};
+
+static unsigned char line_next(unsigned char line, char c)
+{
+    bool end = c == '\r' || c == '\n';
+    if (line == LINE_BEFORE)
+        return end ? LINE_BEFORE : LINE_METHOD;
+    if (end)
+        return LINE_END; /* of a request without a version */
+    switch (line) {
+    case LINE_METHOD: return c == ' ' ? LINE_SPACE : line;
+    case LINE_SPACE: return c == ' ' ? LINE_ODD : LINE_TARGET;
+    case LINE_TARGET: return c == ' ' ? LINE_PROTOCOL : line;
+    default: return c == "HTTP/"[line - LINE_PROTOCOL] ? line + 1 : LINE_ODD;
+    }
+}
+
+static void follow_line(struct owl_http__parse *p, owl_str in)
+{
+    unsigned char line = p->_line;
+    for (size_t i = 0; i < in.n && line < LINE_END; i++)
+        line = line_next(line, in.p[i]);
+    p->_line = line;
+}
+
 /* ---- what must outlive the input ---- */
 
 static bool keep(struct owl_http__parse *p, owl_str *s)
@@ -296,6 +333,11 @@ static enum owl_http_method method_of(uint8_t method)
 static int check_head(struct owl_http__parse *p)
 {
     const llhttp_t *l = &p->_llhttp;
+    if (p->_line == LINE_ODD)
+        return refuse(p, 400,
+                      "The request line must be a method, a target and HTTP/1.1, with one space "
+                      "between them",
+                      0);
     if (l->http_major != 1 || l->http_minor > 1)
         return refuse(p, 505, "Only HTTP/1.1 and HTTP/1.0 are served", 0);
     if (l->method == HTTP_CONNECT)
@@ -460,6 +502,8 @@ static void refuse_syntax(struct owl_http__parse *p, llhttp_errno_t error, const
 
 size_t owl_http__parse_feed(struct owl_http__parse *p, owl_str in)
 {
+    if (p->_line < LINE_END)
+        follow_line(p, in);
     llhttp_errno_t error = llhttp_execute(&p->_llhttp, in.p, in.n);
     const char *at = error == HPE_OK ? NULL : llhttp_get_error_pos(&p->_llhttp);
     if (p->stage == OWL_HTTP__COMPLETE)

@@ -53,6 +53,7 @@ struct owl_http__parse {
     struct owl_budget_share _share; /* of the bodies */
     unsigned _hosts;
     bool _chunked, _expects, _expects_other;
+    unsigned char _line; /* how far the request line has been followed */
     owl_str _target;
 };
 

@@ -157,6 +157,47 @@ TEST(arguments_that_do_not_fit_are_told_to_the_model_by_newer_revisions, "OR-5.2
     }
 }
 
+static int pay(owl_call *c, void *data)
+{
+    (void)data;
+    const owl_json *args = owl_call_args(c);
+    return owl_result_textf(c, "paid %lld of %g", (long long)owl_json_get_int(args, "n", 1000),
+                            owl_json_get_num(args, "share", -1));
+}
+
+/* What a handler reads is what was judged. */
+TEST(a_number_reaches_its_handler_as_it_was_judged, "")
+{
+    static const struct {
+        const char *args, *text; /* NULL: refused */
+    } cases[] = {
+        {"{\"n\":1,\"share\":0.5}", "paid 1 of 0.5"},
+        {"{\"n\":1.0,\"share\":0.5}", "paid 1 of 0.5"},
+        {"{\"n\":1e0,\"share\":0.5}", "paid 1 of 0.5"},
+        {"{\"n\":10e-1,\"share\":0.5}", "paid 1 of 0.5"},
+        {"{\"n\":1.0000000000000000000001,\"share\":0.5}", NULL},
+        {"{\"n\":11.0,\"share\":0.5}", NULL},
+        {"{\"n\":1,\"share\":0.99999999999999999999}", NULL},
+    };
+    owl_server *s = server_new(1);
+    add_tool(s,
+             (owl_tool){
+                 .name = "pay",
+                 .input_schema = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\","
+                                 "\"maximum\":10},\"share\":{\"type\":\"number\","
+                                 "\"exclusiveMaximum\":1}}}",
+                 .handler = pay});
+    server_start(s);
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        msg *m = call_at(s, MODERN, "pay", cases[i].args);
+        if (cases[i].text)
+            expect_str(m, "result/content/0/text", cases[i].text);
+        else
+            expect_told(m, -32602, "Invalid params");
+    }
+    server_end(s);
+}
+
 TEST(every_fault_is_told_and_what_is_told_is_bounded, "")
 {
     owl_server *s = server_new(1);

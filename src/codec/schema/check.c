@@ -62,24 +62,40 @@ static bool in_set(struct owl_machine *m, const struct owl_unit *u, const struct
     return false;
 }
 
-static int order_of(const struct owl_machine *m, const struct owl_bound *bound, uint32_t node)
+static bool in_order(const struct owl_op *op, int order)
 {
-    int64_t v;
-    if (OWL_LIKELY(bound->is_small && owl_tree__small(m->t, node, &v)))
-        return v < bound->small ? -1 : v > bound->small;
-    struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
-    return owl_decimal_cmp(&d, &bound->number);
-}
-
-static bool compare(const struct owl_machine *m, const struct owl_op *op, uint32_t node)
-{
-    int order = order_of(m, op->u.bound, node);
     switch (op->keyword) {
     case OWL_KW_MAXIMUM: return order <= 0;
     case OWL_KW_EXCLUSIVE_MAXIMUM: return order < 0;
     case OWL_KW_MINIMUM: return order >= 0;
     default: return order > 0;
     }
+}
+
+/* Whether the verdict would be another one of what a program reads. Rounding keeps the order of numbers
+ * but for those that it makes equal. */
+static bool rounds_across(const struct owl_op *op, const struct owl_decimal *d, int order)
+{
+    int64_t exact;
+    return in_order(op, order) != in_order(op, 0) &&
+           OWL_UNLIKELY(owl_decimal_same_double(d, &op->u.bound->number)) &&
+           !owl_decimal_i64(d, &exact);
+}
+
+static bool compare(struct owl_machine *m, const struct owl_op *op, const struct owl_unit *u,
+                    uint32_t node)
+{
+    const struct owl_bound *bound = op->u.bound;
+    int64_t v;
+    if (OWL_LIKELY(bound->is_small && owl_tree__small(m->t, node, &v)))
+        return in_order(op, v < bound->small ? -1 : v > bound->small);
+    struct owl_decimal d = owl_decimal_of(owl_tree_text(m->t, node));
+    int order = owl_decimal_cmp(&d, &bound->number);
+    if (!m->rounds && rounds_across(op, &d, order)) {
+        m->rounds = true;
+        m->rounded = (struct owl_miss){u, op, node, op->keyword, op->at, 1, {0}};
+    }
+    return in_order(op, order);
 }
 
 /* Characters (code points) of a string. */
@@ -240,7 +256,7 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
     case OWL_OP_MULTIPLE:
         d = owl_decimal_of(owl_tree_text(m->t, node));
         return owl_decimal_is_multiple(&d, &op->u.bound->number);
-    case OWL_OP_COMPARE: return compare(m, op, node);
+    case OWL_OP_COMPARE: return compare(m, op, u, node);
     case OWL_OP_LENGTH: return length_fits(m, op, node);
     case OWL_OP_PATTERN: return owl_machine__search(m, op->u.regex, node);
     case OWL_OP_FORMAT:

@@ -5,6 +5,8 @@
  * cannot disagree with the verdict. */
 #include "codec/schema/run.h"
 
+#include <math.h>
+
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -330,8 +332,26 @@ static void tell_choice(struct telling *x, const struct owl_miss *miss)
     put_found(x, miss);
 }
 
+static void tell_rounded(struct telling *x, const struct owl_miss *miss)
+{
+    struct owl_decimal d = owl_decimal_of(json_of(x->t, miss->node));
+    double read = owl_decimal_double(&d);
+    owl_buf_putz(&x->b, " must not be so close to ");
+    put_cut(&x->b, json_of(&miss->unit->resource->doc->tree, miss->at));
+    owl_buf_putz(&x->b, " that it is read as ");
+    if (isfinite(read))
+        owl_json_number(&x->b, read);
+    else
+        owl_buf_putz(&x->b, "infinity");
+    put_found(x, miss);
+}
+
 static void tell_compare(struct telling *x, const struct owl_miss *miss)
 {
+    if (miss->extra > 0) {
+        tell_rounded(x, miss);
+        return;
+    }
     switch (miss->keyword) {
     case OWL_KW_MAXIMUM: tell_value(x, miss, "be at most"); break;
     case OWL_KW_EXCLUSIVE_MAXIMUM: tell_value(x, miss, "be less than"); break;

@@ -21,7 +21,7 @@ void owl_machine__init(struct owl_machine *m, const struct owl_schema *s, const 
     m->work = s->max_work;
     m->rc = 0;
     m->why = NULL;
-    m->verdict = false;
+    m->verdict = m->rounds = false;
     m->frames = m->own_frames;
     m->depth = 0;
     m->frames_cap = OWL_MACHINE_FRAMES;
@@ -634,6 +634,17 @@ static void next_op(const struct owl_machine *m, struct owl_frame *f)
     f->mark = m->report ? m->report->n : 0;
 }
 
+/* Another unit may have asked for the contrary of a bound: a number that is on both sides of it is
+ * refused in the end, whatever they say. */
+static void refuse_rounded(struct owl_machine *m)
+{
+    if (!m->rounds || !m->verdict || m->rc != 0)
+        return;
+    m->verdict = false;
+    if (m->report)
+        owl_report__add(m->report, &m->rounded);
+}
+
 void owl_machine__run(struct owl_machine *m)
 {
     const struct owl_unit *root = m->s->root;
@@ -658,4 +669,5 @@ void owl_machine__run(struct owl_machine *m)
         f->pc++;
         next_op(m, f);
     }
+    refuse_rounded(m);
 }

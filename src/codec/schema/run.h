@@ -12,7 +12,8 @@ struct owl_miss {
     uint32_t node;     /* of the instance */
     uint8_t keyword;   /* that of the operation, or another one that it serves */
     uint32_t at;       /* node of that keyword's value in the schema */
-    uint32_t extra;    /* by operation: which name or dependency is missing, how many fit */
+    uint32_t extra;    /* by operation: which name or dependency is missing, how many fit, whether
+                          only rounding is at fault */
     uint32_t which[2]; /* by operation: its need, the first two that fit or are equal */
 };
 
@@ -56,7 +57,9 @@ struct owl_machine {
     uint64_t work;             /* what may still be done */
     int rc;                    /* why there is no verdict */
     const char *why;
-    bool verdict; /* of the unit that has ended last */
+    bool verdict;            /* of the unit that has ended last */
+    bool rounds;             /* some number would not keep to a bound once it is rounded: … */
+    struct owl_miss rounded; /* … the first */
     struct owl_frame *frames;
     uint32_t depth, frames_cap;
     uint64_t *bits; /* a stack of sets */

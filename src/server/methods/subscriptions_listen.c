@@ -163,6 +163,20 @@ static bool read_filter(struct owl_call *c, struct owl_sub *sub)
     return true;
 }
 
+/* Names of a byte or two are many times as long once they are read: that counts as what other calls
+ * parse. */
+static bool keep_filter(struct owl_call *c, struct owl_sub *sub)
+{
+    size_t before = owl_arena_used(c->arena);
+    if (!read_filter(c, sub))
+        return false;
+    int rc = owl_budget_take(owl_call_local(c->env, c->reactor)->values, c->arena, &c->values,
+                             owl_arena_used(c->arena) - before);
+    if (rc != 0)
+        owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
+    return rc == 0;
+}
+
 /* Nothing if the filter does not name it. Returns what comes before the next member. */
 static const char *put_strings(struct owl_buf *b, const char *comma, const char *key,
                                const owl_str *strings, size_t n)
@@ -221,7 +235,7 @@ static enum owl_verdict run(struct owl_call *c)
                                     "text/event-stream");
     if (!sub)
         return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
-    if (!read_filter(c, sub))
+    if (!keep_filter(c, sub))
         return OWL_FINISH;
     owl_list_init(&sub->node);
     int rc = owl_call_claim_id(c);

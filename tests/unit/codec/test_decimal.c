@@ -1,5 +1,7 @@
 /* Unit tests of codec/decimal.c. */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "support/test.h"
 
@@ -135,6 +137,113 @@ TEST(small_integers_convert, "")
     x = d("0");
     assert_true(owl_decimal_u64(&x, 0, &v));
     assert_int_equal(v, 0);
+}
+
+TEST(integers_with_a_sign_convert, "")
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+        bool is;
+    } cases[] = {
+        {"0", 0, true},
+        {"-0.0", 0, true},
+        {"-1.20e2", -120, true},
+        {"9223372036854775807.0", INT64_MAX, true},
+        {"-9223372036854775808", INT64_MIN, true},
+        {"9223372036854775808", 0, false},
+        {"-9223372036854775809", 0, false},
+        {"-1.5", 0, false},
+        {"1e19", 0, false},
+        {"-1e999999999999999999999", 0, false},
+        {"1e-999999999999999999999", 0, false},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        int64_t v = 0;
+        struct owl_decimal x = d(cases[i].text);
+        assert_true(owl_decimal_i64(&x, &v) == cases[i].is);
+        assert_true(v == cases[i].value);
+    }
+}
+
+/* strtod() rounds correctly, and no test sets another locale here. */
+TEST(decimals_round_to_the_nearest_double, "")
+{
+    static const char *const cases[] = {
+        "0",
+        "-0.0",
+        "1",
+        "-1.5",
+        "0.1",
+        "19.99",
+        "123456789012345678901",
+        "1e23",
+        "1e308",
+        "1e309",
+        "-1e400",
+        "5e-324",
+        "2e-324",
+        "1e-400",
+        "1e-310",
+        "1.0e-99",
+        "9e9999",
+        "-1e9999",
+        "1e-999999",
+        "0.000e-99",
+        "0.99999999999999999999",
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_decimal x = d(cases[i]);
+        assert_true(owl_decimal_double(&x) == strtod(cases[i], NULL));
+    }
+    struct owl_decimal far = d("1e99999999999999999999"), near = d("-1e-99999999999999999999");
+    assert_true(owl_decimal_double(&far) == (double)INFINITY);
+    assert_true(owl_decimal_double(&near) == 0);
+}
+
+/* Just above the middle of two doubles, which only the last of very many digits says. */
+TEST(every_digit_counts_when_decimals_are_rounded, "")
+{
+    char text[2000];
+    int n = snprintf(text, sizeof text, "1.00000000000000011102230246251565404236316680908203125");
+    memset(text + n, '0', 1500);
+    text[n + 1500] = '\0';
+    struct owl_decimal even = d(text);
+    assert_true(owl_decimal_double(&even) == 1.0);
+    text[n + 1499] = '1';
+    struct owl_decimal above = d(text);
+    assert_true(owl_decimal_double(&above) == 1.0 + 0x1p-52);
+}
+
+TEST(numbers_that_doubles_do_not_tell_apart_are_known, "")
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        {"1", "2", false},
+        {"1", "0.99999999999999999999", true},
+        {"-1", "0.99999999999999999999", false},
+        {"10", "9.9999999999999999999999", true},
+        {"0.1", "0.099999999999999999999999", true},
+        {"0", "0.00000000000000000001", false},
+        {"0", "1e-400", true},
+        {"0", "-1e-99999999999999999999", true},
+        {"0", "5e-324", false},
+        {"1e-323", "1.1e-323", true},
+        {"1e400", "2e399", true},
+        {"1e400", "-2e399", false},
+        {"1e22", "1.000000000000000000001e22", true},
+        {"1e23", "1.00000000000001e23", false},
+        {"9007199254740992", "9007199254740993", true},
+        {"123456789012345678", "12345678901234567", false},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_decimal a = d(cases[i].a), b = d(cases[i].b);
+        assert_true(owl_decimal_same_double(&a, &b) == cases[i].same);
+        assert_true(owl_decimal_same_double(&b, &a) == cases[i].same);
+        assert_true((strtod(cases[i].a, NULL) == strtod(cases[i].b, NULL)) == cases[i].same);
+    }
 }
 
 TEST(multiples_are_exact, "")

@@ -36,7 +36,7 @@ TEST(values_read_as_what_they_are, "")
     assert_true(owl_json_get_num(r, "i", 0) == -7.0);
     assert_true(owl_json_get_num(r, "f", 0) == 1.5);
     assert_int_equal(owl_json_get_int(r, "f", 9), 9);
-    assert_int_equal(owl_json_get_int(r, "d", 9), 9); /* not written as an integer */
+    assert_int_equal(owl_json_get_int(r, "d", 9), 1);
     assert_int_equal(owl_json_get_int(r, "z", 9), 0);
     assert_true(owl_json_get_bool(r, "t", false));
     assert_int_equal(owl_json_kind_of(owl_json_get(r, "n")), OWL_JSON_NULL);
@@ -52,6 +52,54 @@ TEST(values_read_as_what_they_are, "")
     assert_int_equal(owl_json_get_int(r, "u", 9), 9);
     assert_true(owl_json_get_num(r, "u", 0) == 18446744073709551615.0);
     owl_json_doc_free(doc);
+}
+
+/* As the validator has it: 1.0 is an integer. */
+TEST(an_integer_may_be_written_in_any_way, "")
+{
+    static const struct {
+        const char *text;
+        int64_t value; /* 9: it is none, or does not fit */
+    } cases[] = {
+        {"1.0", 1},
+        {"1e0", 1},
+        {"10e-1", 1},
+        {"-1.50E1", -15},
+        {"-0.0", 0},
+        {"0.0e99", 0},
+        {"1.5", 9},
+        {"1e-400", 0}, /* as a double it is */
+        {"1e15", 1000000000000000},
+        {"9007199254740992.0", 9007199254740992},
+        {"9007199254740993.0", 9007199254740993}, /* no double is that */
+        {"-9007199254740993e0", -9007199254740993},
+        {"90071992547409930e-1", 9007199254740993},
+        {"9007199254740993.5", 9},
+        {"9.223372036854775807e18", INT64_MAX},
+        {"-9.223372036854775808e18", INT64_MIN},
+        {"9223372036854775808.0", 9},
+        {"-9223372036854775809.0", 9},
+        {"9223372036854775808", 9},
+        {"-9223372036854775808", INT64_MIN},
+        {"1e19", 9},
+        {"1e300", 9},
+        {"1e400", 9},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        char text[200];
+        const struct owl_json *v;
+        snprintf(text, sizeof text, "{\"a\":[%s,\"x\"],\"b\":%s}", cases[i].text, cases[i].text);
+        owl_json_doc *doc = parse(text);
+        v = owl_json_at(owl_json_get(owl_json_doc_root(doc), "a"), 0);
+        if (owl_json_int(v, 9) != cases[i].value ||
+            owl_json_get_int(owl_json_doc_root(doc), "b", 9) != cases[i].value)
+            fail_msg("%s: %lld", cases[i].text, (long long)owl_json_int(v, 9));
+        assert_true(owl_json_num(v, 0) == strtod(cases[i].text, NULL));
+        owl_json_doc_free(doc);
+        doc = parse(cases[i].text);
+        assert_true(owl_json_int(owl_json_doc_root(doc), 9) == cases[i].value);
+        owl_json_doc_free(doc);
+    }
 }
 
 TEST(no_value_reads_as_the_fallback, "")
@@ -116,8 +164,8 @@ TEST(parse_refuses_and_says_where, "OR-13.2")
 
 TEST(parse_survives_every_lack_of_memory, "")
 {
-    char text[20000] = "[1";
-    for (size_t n = 2; n + 4 < sizeof text; n += 4)
+    char text[20000] = "[9007199254740993.0";
+    for (size_t n = strlen(text); n + 5 < sizeof text; n += 4)
         memcpy(text + n, ",\"a\"", 4);
     text[strlen(text)] = ']';
     unsigned long n = 0;
@@ -284,6 +332,60 @@ TEST(compacting_drops_only_space_outside_strings, "")
     owl_json_compact(&b, (owl_str){NULL, 0});
     assert_true(owl_str_is(owl_buf_str(&b), "7"));
     owl_buf_done(&b);
+}
+
+/* What a reader gets who also ends lines at U+0085, U+2028 and U+2029. */
+static void expect_line(const char *text, const char *want)
+{
+    struct owl_buf b;
+    owl_str rest = owl_str_of(text), plain, escape;
+    owl_buf_init(&b, SIZE_MAX);
+    while (owl_json_line_split(&rest, &plain, &escape)) {
+        owl_buf_puts(&b, plain);
+        owl_buf_puts(&b, escape);
+    }
+    owl_buf_putc(&b, '\0');
+    assert_int_equal(b.rc, 0);
+    assert_string_equal(b.p, want);
+    owl_buf_done(&b);
+}
+
+TEST(characters_that_end_lines_elsewhere_are_escaped, "")
+{
+    expect_line("", "");
+    expect_line("{\"a\":1}", "{\"a\":1}");
+    expect_line("\"\xe2\x80\xa8\"", "\"\\u2028\"");
+    expect_line("\"\xe2\x80\xa9\xe2\x80\xa8\xc2\x85\"", "\"\\u2029\\u2028\\u0085\"");
+    /* Their bytes in other characters. */
+    static const char others[] =
+        "\"\xc2\xa8\xe2\x80\xa7\xe2\x80\xaa\xe2\x81\xa8\xe3\x80\xa8\xc3\x85"
+        "\xe2\x85\xa8\xf0\x9f\x82\x85\"";
+    expect_line(others, others);
+    /* At every place of a vector. */
+    for (size_t n = 0; n < 70; n++) {
+        char text[100], want[100];
+        memset(text, 'x', n);
+        snprintf(text + n, sizeof text - n, "\xe2\x80\xa8y\xc2\x85");
+        memset(want, 'x', n);
+        snprintf(want + n, sizeof want - n, "\\u2028y\\u0085");
+        expect_line(text, want);
+    }
+    /* Cut off, at the end of the memory. */
+    for (size_t n = 0; n < 40; n++) {
+        char *text = malloc(n + 2);
+        assert_non_null(text);
+        memset(text, 'x', n);
+        memcpy(text + n, "\xe2\x80", 2);
+        owl_str rest = {text, n + 2}, plain, escape;
+        assert_true(owl_json_line_split(&rest, &plain, &escape));
+        assert_int_equal(plain.n, n + 2);
+        assert_int_equal(escape.n, 0);
+        assert_false(owl_json_line_split(&rest, &plain, &escape));
+        rest = (owl_str){text, n + 1};
+        assert_true(owl_json_line_split(&rest, &plain, &escape));
+        assert_int_equal(plain.n, n + 1);
+        free(text);
+    }
 }
 
 TEST(utf8_is_judged_by_the_standard, "")

@@ -341,11 +341,50 @@ TEST(numbers_are_exact, "")
     assert_false(valid("{\"multipleOf\":7}", "3e1000000000"));
     assert_true(valid("{\"type\":\"integer\"}", "1.50e1"));
     assert_false(valid("{\"type\":\"integer\"}", "1.55e1"));
-    assert_true(valid("{\"exclusiveMinimum\":-0.0}", "1e-400"));
     assert_false(valid("{\"uniqueItems\":true}", "[1,2,3,4,5,6,7,8,9,10,1e1]"));
     assert_true(valid("{\"uniqueItems\":true}", "[1,2,3,4,5,6,7,8,9,10,true,[1],{\"a\":1},[2]]"));
     assert_false(valid("{\"uniqueItems\":true}",
                        "[1,2,3,4,5,6,7,8,{\"a\":1,\"b\":[2]},{\"\\u0062\":[2.0],\"a\":1}]"));
+}
+
+/* A handler reads a double: one that is beyond a bound must not reach it. */
+TEST(what_would_be_rounded_across_a_bound_is_refused, "")
+{
+    static const struct {
+        const char *schema, *instance;
+        bool is;
+    } cases[] = {
+        {"{\"exclusiveMaximum\":1}", "0.99999999999999999999", false},
+        {"{\"exclusiveMaximum\":1}", "0.9999999999999999", true},
+        {"{\"exclusiveMinimum\":1}", "1.00000000000000000001", false},
+        {"{\"exclusiveMinimum\":-0.0}", "1e-400", false}, /* which reads as 0 */
+        {"{\"exclusiveMinimum\":0}", "5e-324", true},
+        {"{\"exclusiveMinimum\":0}", "2e-324", false},
+        {"{\"exclusiveMaximum\":1e400}", "1e399", false}, /* both are infinite */
+        {"{\"exclusiveMaximum\":0.1}", "0.09999999999999999999999", false},
+        {"{\"exclusiveMaximum\":0.1}", "0.0999999999999999", true},
+        {"{\"maximum\":0.1}", "0.09999999999999999999999", true},
+        {"{\"maximum\":0.1}", "0.1", true},
+        {"{\"maximum\":18446744073709551615}", "18446744073709551600", true},
+        {"{\"exclusiveMaximum\":18446744073709551615}", "18446744073709551600", false},
+        /* Integers of 64 bits are read as they are, however they are written. */
+        {"{\"exclusiveMaximum\":9007199254740993}", "9007199254740992", true},
+        {"{\"exclusiveMaximum\":9007199254740993}", "9007199254740992.0", true},
+        {"{\"exclusiveMinimum\":-9223372036854775808}", "-9223372036854775807", true},
+        {"{\"exclusiveMinimum\":9007199254740992}", "900719925474099300e-2", true},
+        /* Wherever the bound stands. */
+        {"{\"not\":{\"minimum\":1}}", "0.99999999999999999999", false},
+        {"{\"not\":{\"minimum\":1}}", "0.9999999999999999", true},
+        {"{\"not\":{\"exclusiveMaximum\":1}}", "0.99999999999999999999", false},
+        {"{\"if\":{\"minimum\":1},\"then\":{\"type\":\"number\"}}", "0.99999999999999999999",
+         false},
+        {"{\"oneOf\":[{\"maximum\":1},{\"minimum\":1}]}", "1.00000000000000000001", false},
+        {"{\"items\":{\"properties\":{\"a\":{\"exclusiveMaximum\":1}}}}",
+         "[{\"a\":0.5},{\"a\":0.99999999999999999999}]", false},
+    };
+    for (size_t i = 0; i < OWL_COUNT(cases); i++)
+        if (valid(cases[i].schema, cases[i].instance) != cases[i].is)
+            fail_msg("%s: %s", cases[i].schema, cases[i].instance);
 }
 
 /* ---- limits --------------------------------------------------------------------------------- */

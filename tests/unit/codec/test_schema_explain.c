@@ -88,6 +88,22 @@ static void assert_sentence(const char *schema, const char *instance, const char
     owl_schema_free(s);
 }
 
+TEST(a_number_that_would_be_rounded_to_a_bound_is_told, "")
+{
+    assert_sentence("{\"properties\":{\"a\":{\"exclusiveMaximum\":1}}}",
+                    "{\"a\":0.99999999999999999999}",
+                    "/a must not be so close to 1 that it is read as 1, but is "
+                    "0.99999999999999999999");
+    assert_sentence("{\"not\":{\"maximum\":0.0}}", "1e-400",
+                    "the value must not be so close to 0.0 that it is read as 0, but is 1e-400");
+    assert_sentence("{\"exclusiveMaximum\":1e400}", "1e399",
+                    "the value must not be so close to 1e400 that it is read as infinity, but is "
+                    "1e399");
+    /* What is wrong anyway is told alone. */
+    assert_sentence("{\"maximum\":1}", "1.00000000000000000001",
+                    "the value must be at most 1, but is 1.00000000000000000001");
+}
+
 TEST(all_properties_that_are_known_are_told, "")
 {
     assert_sentence("{\"allOf\":[{\"properties\":{\"a\":{},\"b\":{}}}],\"properties\":{\"c\":{},"

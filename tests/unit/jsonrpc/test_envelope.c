@@ -27,11 +27,10 @@ static int read_text(struct owl_arena *a, owl_str text, struct owl_rpc_msg *ret,
     assert_true(walked.id.p == taped.id.p);
     if (err && rc != 0)
         assert_string_equal(err->message, why.message);
-    assert_int_equal(walked.members.n, taped.members.n);
-    for (size_t i = 0; i < walked.members.n; i++) {
-        assert_true(walked.members.p[i].key.p == taped.members.p[i].key.p);
-        assert_true(owl_str_eq(walked.members.p[i].value, taped.members.p[i].value));
-    }
+    static const char *const names[] = {"_meta", "name", "arguments", "cursor", "n", "other"};
+    for (size_t i = 0; i < OWL_COUNT(names); i++)
+        assert_ptr_equal(owl_rpc_param(&walked, owl_str_of(names[i])).p,
+                         owl_rpc_param(&taped, owl_str_of(names[i])).p);
     if (rc == 0)
         *ret = taped;
     else
@@ -40,6 +39,42 @@ static int read_text(struct owl_arena *a, owl_str text, struct owl_rpc_msg *ret,
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
+
+/* What is kept of params does not grow with what a peer puts there. */
+TEST(many_params_take_no_memory_and_hide_none, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_buf b;
+    struct owl_rpc_msg m;
+    owl_buf_init(&b, SIZE_MAX);
+    owl_buf_putz(&b, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{");
+    for (int i = 0; i < 99000; i++)
+        owl_buf_printf(&b, "\"%x\":1,", (unsigned)i);
+    owl_buf_putz(&b, "\"\\u006eame\":\"x\",\"other\":[2]}}");
+    assert_int_equal(owl_rpc_read(a, owl_buf_str(&b), NULL, &m, NULL), 0);
+    assert_in_range(owl_arena_used(a), 0, 1024);
+    assert_str(owl_rpc_param(&m, OWL_STR("name")), "\"x\"");
+    assert_str(owl_rpc_param(&m, OWL_STR("other")), "[2]"); /* which no method looks for */
+    assert_str(owl_rpc_param(&m, OWL_STR("182b7")), "1");
+    assert_null(owl_rpc_param(&m, OWL_STR("arguments")).p);
+    assert_null(owl_rpc_param(&m, OWL_STR("182b8")).p);
+    owl_buf_done(&b);
+    owl_arena_free(a);
+}
+
+TEST(params_that_are_no_object_have_none, "")
+{
+    struct owl_arena *a = owl_arena_new(0);
+    struct owl_rpc_msg m;
+    assert_int_equal(read_text(a,
+                               OWL_STR("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":"
+                                       "[{\"name\":1}]}"),
+                               &m, NULL),
+                     0);
+    assert_null(owl_rpc_param(&m, OWL_STR("name")).p);
+    assert_null(owl_rpc_param(&m, OWL_STR("other")).p);
+    owl_arena_free(a);
+}
 
 TEST(request_gives_method_params_and_id, "OR-13.1 OR-1.2")
 {

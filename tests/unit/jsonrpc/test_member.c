@@ -102,31 +102,27 @@ static void put_value(struct owl_buf *b, unsigned depth)
     owl_buf_putc(b, kind == 2 ? ']' : '}');
 }
 
-static void assert_same_members(struct owl_arena *a, owl_str object, const struct owl_tape *tape,
-                                unsigned levels)
+static void assert_same_members(owl_str object, const struct owl_tape *tape, unsigned levels)
 {
-    struct owl_spans walked = {NULL, 0}, taped = {NULL, 0};
-    assert_int_equal(owl_members_all(a, object, NULL, &walked), 0);
-    assert_int_equal(owl_members_all(a, object, tape, &taped), 0);
-    assert_int_equal(walked.n, taped.n);
-    for (size_t i = 0; i < walked.n; i++) {
-        assert_ptr_equal(walked.p[i].key.p, taped.p[i].key.p);
-        assert_ptr_equal(walked.p[i].value.p, taped.p[i].value.p);
-        assert_int_equal(walked.p[i].value.n, taped.p[i].value.n);
-        owl_str name = OWL_STR("k1"), w, t;
-        assert_int_equal(owl_members(object, NULL, &name, 1, &w),
-                         owl_members(object, tape, &name, 1, &t));
-        assert_ptr_equal(w.p, t.p);
+    struct owl_span_iter it = owl_span_iter(object);
+    for (struct owl_span s; it.object && owl_span_next(&it, &s);) {
+        owl_str some[2] = {s.key, {"k1", 2}}, w[2], t[2];
+        assert_int_equal(owl_members(object, NULL, some, 2, w),
+                         owl_members(object, tape, some, 2, t));
+        for (size_t i = 0; i < 2; i++) {
+            assert_ptr_equal(w[i].p, t[i].p);
+            assert_int_equal(w[i].n, t[i].n);
+        }
+        assert_true(s.escaped || w[0].p == s.value.p);
         if (levels > 1)
-            assert_same_members(a, walked.p[i].value, tape, levels - 1);
+            assert_same_members(s.value, tape, levels - 1);
     }
 }
 
 TEST(tape_tells_what_a_walk_finds, "")
 {
     unsigned whole = 0, partial = 0;
-    for (int i = 0; i < 5000; i++) {
-        struct owl_arena *a = owl_arena_new(0);
+    for (int i = 0; i < 1500; i++) {
         struct owl_buf b;
         struct owl_tape tape;
         owl_buf_init(&b, SIZE_MAX);
@@ -140,9 +136,8 @@ TEST(tape_tells_what_a_walk_finds, "")
         assert_int_equal(owl_json_scan_tape(owl_buf_str(&b), 64, &tape, NULL), 0);
         whole += tape.n > 0 && !tape.partial;
         partial += tape.partial;
-        assert_same_members(a, owl_buf_str(&b), &tape, 5);
+        assert_same_members(owl_buf_str(&b), &tape, 5);
         owl_buf_done(&b);
-        owl_arena_free(a);
     }
-    assert_true(whole > 500 && partial > 50); /* the generator reaches both */
+    assert_true(whole > 150 && partial > 15); /* the generator reaches both */
 }

@@ -64,6 +64,47 @@ TEST(a_request_is_the_same_in_pieces_of_any_size, "")
     owl_http__parse_release(&p);
 }
 
+/* llhttp also reads RTSP and ICE, and takes several spaces for one. */
+TEST(a_request_line_is_that_of_http_and_nothing_else, "")
+{
+    static const struct {
+        const char *line;
+        int status; /* 0: it is served */
+    } cases[] = {
+        {"GET / HTTP/1.1", 0},
+        {"\r\nGET / HTTP/1.0", 0},
+        {"POST /mcp RTSP/1.0", 400},
+        {"GET /mcp RTSP/1.1", 400},
+        {"DESCRIBE /mcp RTSP/1.0", 400},
+        {"SOURCE /mcp ICE/1.0", 400},
+        {"SOURCE /mcp  ICE/1.1", 400},
+        {"POST  /mcp HTTP/1.1", 400},
+        {"POST /mcp  HTTP/1.1", 400},
+        {"POST /mcp   HTTP/1.0", 400},
+        {"POST /mcp HTTP/1.1 ", 400},
+        {"POST /mcp\tHTTP/1.1", 400},
+        {" POST /mcp HTTP/1.1", 400},
+        {"GET / HTTP/2.0", 505},
+        {"GET /", 505},
+    };
+    struct owl_http__parse p;
+    owl_http__parse_init(&p, &limits);
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        char in[200];
+        int n = snprintf(in, sizeof in, "%s\r\nHost: h\r\n\r\n", cases[i].line);
+        for (size_t step = 1; step <= (size_t)n; step++) {
+            feed(&p, (owl_str){in, (size_t)n}, step);
+            if (cases[i].status == 0)
+                assert_int_equal(p.stage, OWL_HTTP__COMPLETE);
+            else
+                assert_int_equal(p.stage, OWL_HTTP__REFUSED);
+            assert_int_equal(p.refusal.status, cases[i].status);
+            owl_http__parse_reset(&p);
+        }
+    }
+    owl_http__parse_release(&p);
+}
+
 TEST(a_target_that_names_the_host_counts_more_than_the_header, "")
 {
     static const char in[] = "POST HTTP://a.example:8/mcp HTTP/1.1\r\nX: 1\r\nHost: localhost\r\n"

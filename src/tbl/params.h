@@ -1,0 +1,21 @@
+/* tbl/params.h - the members of `params` that methods look for, by their names. A message remembers where these are; any other
+ * is looked for in its text each time. Include with OWL_PARAM_ROW(name) defined. */
+OWL_PARAM_ROW("_meta")
+OWL_PARAM_ROW("name")
+OWL_PARAM_ROW("arguments")
+OWL_PARAM_ROW("uri")
+OWL_PARAM_ROW("cursor")
+OWL_PARAM_ROW("protocolVersion")
+OWL_PARAM_ROW("capabilities")
+OWL_PARAM_ROW("clientInfo")
+OWL_PARAM_ROW("requestId")
+OWL_PARAM_ROW("level")
+OWL_PARAM_ROW("ref")
+OWL_PARAM_ROW("argument")
+OWL_PARAM_ROW("context")
+OWL_PARAM_ROW("notifications")
+OWL_PARAM_ROW("task")
+OWL_PARAM_ROW("taskId")
+OWL_PARAM_ROW("requestState")
+OWL_PARAM_ROW("inputResponses")
+#undef OWL_PARAM_ROW
