@@ -31,7 +31,13 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
     bool found = false;
     if (!s.p)
         return false;
+    m->matcher.budget = m->work;
     int rc = owl_regex_search(re, &m->matcher, s, &found);
+    if (rc == -OWL_EBUSY) {
+        owl_machine__stop(m, -OWL_ELIMIT, "a pattern takes too many steps to match");
+        m->work = 0;
+        return false;
+    }
     if (rc)
         owl_machine__stop(m, rc, rc == -OWL_ENOMEM ? NULL : m->matcher.why);
     return owl_machine__spend(m, m->matcher.cost) && found;

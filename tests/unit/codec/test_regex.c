@@ -151,6 +151,10 @@ TEST(groups_may_be_repeated_along_a_long_text, "")
     bool yes = false;
     memset(text, 'a', N);
     assert_int_equal(owl_regex_new(a, OWL_STR("^((((a)|(b))(c)?)((d)?(e)?)?)*$"), &re, NULL), 0);
+    assert_int_equal(owl_regex_search(re, &m, (owl_str){text, N}, &yes), 0);
+    assert_true(yes);
+    /* what refers back is searched for by backtracking, which remembers every round */
+    assert_int_equal(owl_regex_new(a, OWL_STR("^((((a)|(b))(c)?)((d)?(e)?)?)*\\6$"), &re, NULL), 0);
     assert_int_equal(owl_regex_search(re, &m, (owl_str){text, N}, &yes), -OWL_ELIMIT);
     assert_non_null(strstr(m.why, "too much memory"));
     owl_matcher_done(&m);
@@ -215,9 +219,11 @@ TEST(searching_ends, "")
     owl_alloc_fail_at(1);
     assert_int_equal(owl_regex_search(re, &m, OWL_STR("a"), &yes), 0);
     owl_alloc_fail_at(0);
-    int rc = owl_regex_search(re, &m, OWL_STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"),
-                              &yes);
-    assert_int_equal(rc, -OWL_ELIMIT);
+    owl_str text = OWL_STR("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!");
+    assert_int_equal(owl_regex_search(re, &m, text, &yes), 0);
+    assert_false(yes);
+    assert_int_equal(owl_regex_new(a, OWL_STR("^(a+)+\\1$"), &re, NULL), 0);
+    assert_int_equal(owl_regex_search(re, &m, text, &yes), -OWL_ELIMIT);
     owl_matcher_done(&m);
     char *big = malloc(70000);
     assert_non_null(big);
