@@ -15,6 +15,7 @@
 
 enum { PATTERN_MAX = 64 * 1024 };
 enum { PLACES_A_BYTE = 16, BYTES_A_STEP = 16 };
+enum { CODE_A_STEP = 2 }; /* bytes that PCRE2 makes in a step, if groups lie within one another */
 enum { MEMORY_MOST = 64 * 1024 * 1024 }; /* what a search may remember of where to go back to */
 
 struct owl_regex {
@@ -102,13 +103,18 @@ static int compile_either(const struct owl_translation *t, owl_str pattern, uint
     return rc;
 }
 
-/* The arena takes the code over, which counts against it. */
-static int keep(struct owl_arena *a, pcre2_code *code)
+static size_t size_of(const pcre2_code *code)
 {
     size_t plain = 0, jit = 0;
     OWL_IGNORE(pcre2_pattern_info(code, PCRE2_INFO_SIZE, &plain)); /* cannot fail */
     OWL_IGNORE(pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &jit));
-    if (owl_arena_charge(a, plain + jit) && owl_arena_cleanup(a, free_code, code) == 0)
+    return plain + jit;
+}
+
+/* The arena takes the code over, which counts against it. */
+static int keep(struct owl_arena *a, pcre2_code *code)
+{
+    if (owl_arena_charge(a, size_of(code)) && owl_arena_cleanup(a, free_code, code) == 0)
         return 0;
     pcre2_code_free(code);
     return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
@@ -155,12 +161,14 @@ int owl_regex_new(struct owl_arena *a, owl_str pattern, const struct owl_regex *
     return rc;
 }
 
-bool owl_regex_valid(owl_str pattern)
+bool owl_regex_valid(owl_str pattern, uint64_t *ret_more)
 {
     struct owl_translation t = {.groups = 0};
     pcre2_code *code = NULL;
     bool valid = pattern.n <= PATTERN_MAX && translate(&t, pattern, NULL) == 0 &&
                  compile_either(&t, pattern, 0, &code, NULL) == 0;
+    if (ret_more)
+        *ret_more = valid ? size_of(code) / CODE_A_STEP : 0;
     pcre2_code_free(code);
     owl_buf_done(&t.out);
     return valid;

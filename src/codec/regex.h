@@ -49,7 +49,13 @@ void owl_matcher_done(struct owl_matcher *m);
  * 64 MiB of memory), OWL_ENOMEM. */
 OWL_NODISCARD int owl_regex_search(const struct owl_regex *re, struct owl_matcher *m, owl_str s,
                                    bool *ret_found);
-/* Whether @p pattern is an expression of ECMA-262. */
-bool owl_regex_valid(owl_str pattern);
+/* Whether @p pattern is an expression of ECMA-262. To find out takes up to owl_regex_valid_cost()
+ * steps, and as many more as are written to *@p ret_more (which may be NULL): a short pattern with
+ * counted groups can become long, but not longer than 64 KiB. */
+bool owl_regex_valid(owl_str pattern, uint64_t *ret_more);
+static inline uint64_t owl_regex_valid_cost(owl_str pattern)
+{
+    return 16 + 4 * (uint64_t)pattern.n;
+}
 
 #endif

@@ -137,3 +137,32 @@ TEST(a_text_that_takes_too_long_to_read_is_not_read, "")
     owl_buf_done(&b);
     owl_schema_free(s);
 }
+
+/* Some formats compile patterns: 20 bytes may become 60,000. */
+TEST(formats_are_paid_for_by_what_they_take, "")
+{
+    static const struct {
+        const char *schema, *instance;
+        uint64_t least, most;
+    } cases[] = {
+        {"{\"format\":\"regex\"}", "\"((((((a?)?)?)?)?)?){1,900}\"", 20000, 60000},
+        {"{\"format\":\"regex\"}", "\"^[a-z]{2,3}$\"", 60, 500},
+        {"{\"format\":\"hostname\"}", "\"xn--bcher-kva.xn--tda.example\"", 6000, 7000},
+        {"{\"format\":\"hostname\"}", "\"www.example.org\"", 1, 10},
+        {"{\"format\":\"email\"}", "\"ann@xn--tda.example\"", 3000, 4000},
+    };
+    const struct owl_schema_options o = {.assert_format = true};
+    for (size_t i = 0; i < OWL_COUNT(cases); i++) {
+        struct owl_schema *s = NULL;
+        owl_str instance = owl_str_of(cases[i].instance);
+        bool ok = true;
+        assert_int_equal(owl_schema_compile(owl_str_of(cases[i].schema), &o, &s, NULL), 0);
+        uint64_t steps = steps_of(s, instance);
+        if (steps < cases[i].least || steps > cases[i].most)
+            fail_msg("%s: %u steps", cases[i].instance, (unsigned)steps);
+        struct owl_schema_work work = {.budget = steps / 2 + 1};
+        int rc = owl_schema_validate_within(s, instance, &work, &ok, NULL);
+        assert_true(work.used <= work.budget && (rc == -OWL_EBUSY || steps < 10));
+        owl_schema_free(s);
+    }
+}
