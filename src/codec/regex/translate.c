@@ -345,22 +345,31 @@ static bool in_class(struct owl_translation *t)
     }
 }
 
+static bool class_begin(struct owl_translation *t)
+{
+    owl_str rest = {t->p, (size_t)(t->end - t->p)};
+    bool no_spaces = t->brief && owl_str_begins(rest, "[^\\s]");
+    if (no_spaces || owl_str_begins(rest, "[]")) {
+        if (no_spaces)
+            spaces(t, false);
+        else /* PCRE2 reads no quantifier behind its own empty class */
+            owl_buf_putz(&t->out, "[^\\x{0}-\\x{10ffff}]");
+        t->p += no_spaces ? 5 : 2;
+        t->quantifiable = true;
+        return true;
+    }
+    t->in_class = true;
+    literal(t);
+    if (t->p < t->end && *t->p == '^')
+        literal(t);
+    return true;
+}
+
 static bool outside(struct owl_translation *t)
 {
     switch (*t->p) {
     case '\\': return escape(t);
-    case '[':
-        if (t->brief && owl_str_begins((owl_str){t->p, (size_t)(t->end - t->p)}, "[^\\s]")) {
-            spaces(t, false);
-            t->p += 5;
-            t->quantifiable = true;
-            return true;
-        }
-        t->in_class = true;
-        literal(t);
-        if (t->p < t->end && *t->p == '^')
-            literal(t);
-        return true;
+    case '[': return class_begin(t);
     case '(': return group(t);
     case '*':
     case '+':
