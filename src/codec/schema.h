@@ -7,11 +7,13 @@
  * Nothing is ever fetched: a reference leads into the document, to a registered document or to one
  * of the metaschemas, which are built in; any other is an error that names it.
  *
- * Numbers are compared as they are written: none is rounded. But programs read doubles: where a number
- * would be on the other side of a bound once it is rounded, the instance is not valid, whatever the
- * schema makes of the bound. Integers of 64 bits are read as they are. Patterns are those of ECMA-262 with
- * the flag "u", searched for with bounded effort. Everything that a hostile schema or instance
- * could drive up has a limit; a limit is an error (OWL_ELIMIT), never a verdict. */
+ * Numbers are compared as they are written: none is rounded. But programs read doubles: where a
+ * number would be on the other side of a bound once it is rounded, the instance is not valid,
+ * whatever the schema makes of the bound. Integers of 64 bits are read as they are. Patterns are
+ * those of ECMA-262 with the flag "u" (codec/regex.h). Everything that a hostile schema or instance
+ * could drive up has a limit; a limit is an error (OWL_ELIMIT), never a verdict. All work is counted
+ * in steps, that of patterns included, and "max_work" bounds one validation as a whole; a thread that
+ * must not be held up gives a smaller budget (struct owl_schema_work). */
 #ifndef OWL_CODEC_SCHEMA_H
 #define OWL_CODEC_SCHEMA_H
 
@@ -31,7 +33,8 @@ struct owl_schema_options {
     size_t max_memory;           /* of the compiled schema; default 16 MiB */
     uint64_t max_work;           /* steps of one validation, or of compiling; default 10,000,000 */
     uint32_t max_depth;          /* schemas within schemas while validating; default 4,096 */
-    uint32_t max_match;          /* backtracking of a pattern, and 16 a byte; default 100,000 */
+    uint32_t max_match;          /* places that a pattern which refers back may try in one search,
+                                    and 16 a byte of the text; default 100,000 */
 };
 
 /* ---- registry --------------------------------------------------------------------------- */
@@ -61,10 +64,38 @@ size_t owl_schema_size(const struct owl_schema *s);
 /* ---- judging ---------------------------------------------------------------------------- */
 
 /* Whether @p proved, which owl_json_scan() has passed, is valid. No heap for ordinary schemas and
- * instances: up to 160 keys and values, 24 schemas within schemas, escaped strings of 256 bytes and 8
- * unique items. @errors OWL_ELIMIT, OWL_ENOMEM: there is no verdict. */
+ * instances: up to 160 keys and values, 24 schemas within schemas, escaped strings of 256 bytes, 8
+ * unique items and patterns of 200 states. @errors OWL_ELIMIT, OWL_ENOMEM: there is no verdict. */
 OWL_NODISCARD int owl_schema_validate(const struct owl_schema *s, owl_str proved, bool *ret_valid,
                                       owl_error *reterr);
+
+/* How much may be done, and was. A step takes some tens of nanoseconds.
+ *
+ * A thread that must not be held up (a reactor) asks with a small budget first. If that does not do,
+ * the answer is OWL_EBUSY, which is neither a verdict nor a fault of the instance: the same question
+ * is put again, from the beginning, by a thread that has time (a worker), with the budget 0. There
+ * OWL_EBUSY cannot come, and OWL_ELIMIT is final. Both threads may use the schema at once; nothing
+ * is kept from one question to the next.
+ *
+ *     struct owl_schema_work work = {.budget = 20000};
+ *     int rc = owl_schema_validate_within(s, text, &work, &valid, &err);
+ *     if (rc == -OWL_EBUSY)
+ *         … a worker calls owl_schema_validate(s, text, &valid, &err) … */
+struct owl_schema_work {
+    uint64_t budget; /* in: steps; 0, or more than the schema's max_work: as many as that */
+    uint64_t used;   /* out: steps that were done, at most the budget; set on every return */
+};
+
+/* As owl_schema_validate() and owl_schema_explain(), within a budget. Reading the text is part of
+ * the work, one step for each 64 bytes: if that alone is too much, nothing is read. @errors as
+ * those, and OWL_EBUSY (the budget is used up, and smaller than max_work). */
+OWL_NODISCARD int owl_schema_validate_within(const struct owl_schema *s, owl_str proved,
+                                             struct owl_schema_work *work, bool *ret_valid,
+                                             owl_error *reterr);
+struct owl_explanation;
+OWL_NODISCARD int owl_schema_explain_within(const struct owl_schema *s, owl_str proved,
+                                            struct owl_schema_work *work, struct owl_arena *a,
+                                            struct owl_explanation *ret, owl_error *reterr);
 
 /* One fault of an instance. All text is UTF-8, NUL-terminated and in the arena. */
 struct owl_violation {

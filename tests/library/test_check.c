@@ -255,7 +255,7 @@ TEST(arguments_that_cannot_be_judged_are_refused, "")
     owl_server *s = server_new(1);
     add_tool(s, (owl_tool){.name = "t",
                            .input_schema = "{\"type\":\"object\",\"properties\":{\"s\":{"
-                                           "\"pattern\":\"^(a+)+$\"}}}",
+                                           "\"pattern\":\"^(a+)+\\\\1$\"}}}",
                            .handler = count});
     server_start(s);
     static const char bad[] =
@@ -566,7 +566,7 @@ TEST(a_result_that_cannot_be_judged_is_not_sent, "")
     owl_server *s = server_with((owl_server_options){.reactors = 1, .log = to_log});
     add_tool(s, (owl_tool){.name = "slow",
                            .output_schema = "{\"type\":\"object\",\"properties\":{\"s\":{"
-                                            "\"pattern\":\"^(a+)+$\"}}}",
+                                            "\"pattern\":\"^(a+)+\\\\1$\"}}}",
                            .handler = give,
                            .data = &slow});
     server_start(s);

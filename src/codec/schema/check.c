@@ -31,7 +31,13 @@ bool owl_machine__search(struct owl_machine *m, const struct owl_regex *re, uint
     bool found = false;
     if (!s.p)
         return false;
+    m->matcher.budget = m->work;
     int rc = owl_regex_search(re, &m->matcher, s, &found);
+    if (rc == -OWL_EBUSY) {
+        owl_machine__stop(m, -OWL_ELIMIT, "a pattern takes too many steps to match");
+        m->work = 0;
+        return false;
+    }
     if (rc)
         owl_machine__stop(m, rc, rc == -OWL_ENOMEM ? NULL : m->matcher.why);
     return owl_machine__spend(m, m->matcher.cost) && found;
@@ -243,6 +249,7 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
     const struct owl_node *v = &m->t->nodes[node];
     struct owl_decimal d;
     owl_str s;
+    bool holds;
     if (OWL_UNLIKELY(v->kind == OWL_NODE_NUMBER && v->n > SHORT_NUMBER) && !read_long(m, op, v->n))
         return false;
     switch (op->code) {
@@ -261,7 +268,8 @@ __attribute__((noinline)) static bool check(struct owl_machine *m, const struct 
     case OWL_OP_PATTERN: return owl_machine__search(m, op->u.regex, node);
     case OWL_OP_FORMAT:
         s = owl_machine__string(m, node);
-        return s.p && owl_machine__spend(m, s.n / BYTES_A_STEP) && owl_format_holds(op->u.name, s);
+        holds = s.p && owl_format__holds(op->u.name, s, &m->work);
+        return owl_machine__spend(m, 1) && holds;
     case OWL_OP_COUNT: return count_fits(m, op, node);
     case OWL_OP_UNIQUE: return unique(m, op, u, node);
     case OWL_OP_DEPENDENT_REQUIRED: return dependents_there(m, op, u, node);

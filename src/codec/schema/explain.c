@@ -543,29 +543,30 @@ static int put_into_words(const struct owl_report *r, const struct owl_tree *t, 
     return rc;
 }
 
+int owl_schema_explain_within(const struct owl_schema *s, owl_str proved,
+                              struct owl_schema_work *work, struct owl_arena *a,
+                              struct owl_explanation *ret, owl_error *reterr)
+{
+    struct owl_tree t;
+    struct owl_report *r = owl_calloc(1, sizeof *r);
+    if (work)
+        work->used = 0;
+    if (!r)
+        return owl_fail(reterr, OWL_ENOMEM, NULL);
+    owl_tree_init(&t, NULL, 0);
+    int rc = owl_machine__judge(s, &t, proved, r, work, reterr);
+    if (rc >= 0) {
+        rc = put_into_words(r, &t, a, ret);
+        if (rc)
+            OWL_IGNORE(owl_fail(reterr, -rc, NULL)); /* rc is returned below */
+    }
+    owl_free(r);
+    owl_tree_done(&t);
+    return rc;
+}
+
 int owl_schema_explain(const struct owl_schema *s, owl_str proved, struct owl_arena *a,
                        struct owl_explanation *ret, owl_error *reterr)
 {
-    struct owl_tree t;
-    owl_tree_init(&t, NULL, 0);
-    int rc = owl_tree_read(&t, proved);
-    struct owl_report *r = rc ? NULL : owl_calloc(1, sizeof *r);
-    const char *why = NULL;
-    if (!r)
-        rc = rc ? rc : -OWL_ENOMEM;
-    if (rc == 0) {
-        struct owl_machine m;
-        owl_machine__init(&m, s, &t, r);
-        owl_machine__run(&m);
-        rc = m.rc;
-        why = m.why;
-        owl_machine__done(&m);
-    }
-    if (rc == 0)
-        rc = put_into_words(r, &t, a, ret);
-    owl_free(r);
-    owl_tree_done(&t);
-    if (rc)
-        return why ? owl_fail(reterr, -rc, "%s", why) : owl_fail(reterr, -rc, NULL);
-    return 0;
+    return owl_schema_explain_within(s, proved, NULL, a, ret, reterr);
 }

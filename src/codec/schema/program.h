@@ -366,6 +366,8 @@ void owl_building__names_done(struct owl_names *names);
 OWL_NODISCARD int owl_building__strings(struct owl_building *b, uint32_t array,
                                         const owl_str **ret);
 
+/* owl_format_holds(), whose steps are taken off *@p work; if that leaves none, the answer is void. */
+bool owl_format__holds(owl_str name, owl_str s, uint64_t *work);
 /* Whether what stands behind the "xn--" of a label is Punycode of a label of IDNA2008. */
 bool owl_idna__label(owl_str punycode);
 

@@ -54,7 +54,7 @@ struct owl_machine {
     const struct owl_tree *t;
     const char *end;           /* of its text */
     struct owl_report *report; /* NULL: the verdict is all that is asked for */
-    uint64_t work;             /* what may still be done */
+    uint64_t work;             /* what may still be done; 0 only if it stopped for that */
     int rc;                    /* why there is no verdict */
     const char *why;
     bool verdict;            /* of the unit that has ended last */
@@ -77,6 +77,13 @@ void owl_machine__init(struct owl_machine *m, const struct owl_schema *s, const 
 void owl_machine__done(struct owl_machine *m);
 /* Runs the whole; the verdict is in m->verdict if m->rc is 0. */
 void owl_machine__run(struct owl_machine *m);
+
+/* Reads @p proved into @p t, which is the caller's to end, and runs a machine over it, with or
+ * without a report and a budget. Returns 1: valid, 0: not. @errors as
+ * owl_schema_validate_within(). */
+OWL_NODISCARD int owl_machine__judge(const struct owl_schema *s, struct owl_tree *t, owl_str proved,
+                                     struct owl_report *report, struct owl_schema_work *work,
+                                     owl_error *reterr);
 
 /* Stops the machine. */
 void owl_machine__stop(struct owl_machine *m, int rc, const char *why);
