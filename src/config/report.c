@@ -4,8 +4,8 @@
  * The line of the file is shown beneath the fault, what it may not show made unreadable. */
 #include "config/report.h"
 
+#include "base/visible.h"
 #include "codec/json.h"
-#include "codec/visible.h"
 #include "config/redact.h"
 
 enum {
@@ -124,11 +124,10 @@ static void find_quotable(struct quotable *q, const struct owl_redaction *h)
     owl_str rest = h->quoted ? (owl_str){h->line.p + h->at, h->line.n - h->at} : OWL_STR("");
     while (rest.n > 0 && q->n < QUOTED) {
         const char *from = rest.p;
-        uint32_t c = owl_text_next(&rest);
+        OWL_IGNORE(owl_text_next(&rest)); /* its bytes are what counts */
         size_t bytes = (size_t)(rest.p - from);
-        bool odd = owl_text_unsafe(c) || (c == 0xfffd && bytes == 1);
-        memcpy(q->p + q->n, odd ? "?" : from, odd ? 1 : bytes);
-        q->n += odd ? 1 : bytes;
+        memcpy(q->p + q->n, from, bytes);
+        q->n += owl_text_tame(q->p + q->n, bytes, false);
         if (rest.p <= h->line.p + h->from)
             q->clear = q->n;
     }

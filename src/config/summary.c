@@ -2,7 +2,7 @@
  * Threads: pure. */
 #include "config/summary.h"
 
-#include "codec/visible.h"
+#include "base/visible.h"
 
 static void line(struct owl_buf *b, const char *name)
 {
