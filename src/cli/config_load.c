@@ -40,7 +40,7 @@ static int read_set(struct owl_run *r, struct owl_arena *a, const char *text,
     char *equals = find_equals(copy);
     if (!equals || equals == copy)
         return owl_run_fail(r, OWL_EXIT_USAGE,
-                            "--set %s: expected KEY=VALUE, for example http.port=9000", text);
+                            "--set needs KEY=VALUE, for example --set http.port=9000");
     *equals = '\0';
     *ret = (struct owl_setting){.option = "--set", .key = copy, .value = equals + 1};
     return 0;

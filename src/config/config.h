@@ -69,6 +69,7 @@ struct owl_source {
     owl_str name; /* path as it was given, MCP_SERVER_HTTP_PORT, --port */
     owl_str text; /* of a file; absent if it could not be read */
     bool damaged; /* parts of it could not be understood, and are missing in the tree */
+    const struct owl_value *include; /* the files that it names, or NULL */
 };
 size_t owl_config_sources(const struct owl_config *c, const struct owl_source **ret);
 

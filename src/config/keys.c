@@ -335,3 +335,12 @@ owl_str owl_keys__nearest(const struct owl_keys *k, uint32_t key, owl_str writte
         owl_nearest_try(&near, known->members[i].name);
     return near.best;
 }
+
+bool owl_keys__word(const struct owl_keys *k, owl_str word)
+{
+    for (uint32_t i = 0; i < k->tree.n; i++)
+        if (k->tree.nodes[i].kind == OWL_NODE_STRING &&
+            owl_str_eq(owl_tree_text(&k->tree, i), word))
+            return true;
+    return false;
+}

@@ -64,6 +64,9 @@ uint32_t owl_keys__path(const struct owl_keys *k, uint32_t key, owl_str path);
 /* The member of @p key whose name is nearest to what was written, or absent. */
 owl_str owl_keys__nearest(const struct owl_keys *k, uint32_t key, owl_str written);
 
+/* Whether the schema has that very word, as a key or a value. */
+bool owl_keys__word(const struct owl_keys *k, owl_str word);
+
 /* What a keyword says about a key: its node, or 0. */
 uint32_t owl_keys__find(const struct owl_keys *k, uint32_t key, owl_str keyword);
 /* The same as text, absent if it is no string; no schema of ours has escapes there. */

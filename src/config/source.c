@@ -194,7 +194,8 @@ int owl_source__parse(struct owl_config *c, uint32_t source, struct owl_value **
     *ret_tree = NULL;
     struct owl_reading r = {
         .text = s->text, .source = source, .arena = c->arena, .faults = &c->faults};
-    if (!readable(c, source, s->text))
+    c->sources[source].damaged = !readable(c, source, s->text);
+    if (s->damaged)
         return 0;
     struct owl_value *tree = NULL;
     size_t errors = c->faults.errors;
