@@ -27,7 +27,7 @@
         {.name = "port", .value = "NUMBER", .help = "the port for HTTP"}, \
         {.name = "skills-dir", .value = "DIR", .file = true, .help = "the folder of skills"}, \
     { \
-        .name = "trust-project", .help = "use ./.kode.json though it is not trusted" \
+        .name = "trust-project", .help = "use files of this folder though they are not trusted" \
     }
 
 extern const char *const owl_transports[];

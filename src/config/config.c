@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "config/redact.h"
-#include "config/trust.h"
 
 /* ---- what a configuration holds --------------------------------------------------------- */
 
@@ -118,22 +117,10 @@ static int own_file(struct owl_load *l)
         int rc = owl_include__file(l, owl_config_names[i]);
         if (rc)
             return rc;
+        l->found = source;
+        l->found_end = (uint32_t)c->n_sources;
     }
     return 0;
-}
-
-/* Whether the user has looked at the project's file, as it is or as it was. */
-static bool trusted(struct owl_load *l, const char *path, owl_str text, bool *ret_changed)
-{
-    char real[PATH_MAX];
-    if (l->o->trust_project)
-        return true;
-    const char *xdg = owl_variables__get(&l->variables, OWL_STR("XDG_STATE_HOME"));
-    struct owl_trust t = {.state_dir = owl_trust_state_dir(l->c->arena, xdg, l->home)};
-    if (!t.state_dir || !realpath(path, real))
-        return false;
-    *ret_changed = owl_trust_knows(&t, real);
-    return owl_trust_holds(&t, real, text);
 }
 
 /* A .kode.json, if it is there: the user's own, or the project's. */
@@ -153,7 +140,7 @@ static int kode_file(struct owl_load *l, const char *dir, bool project)
     if (rc == 0)
         rc = owl_source__text(c, path, source, &text);
     if (rc == 0 && text.p && project)
-        use = trusted(l, path, text, &changed);
+        use = owl_gate__trusted(l, path, text, &changed);
     if (rc == 0 && text.p && !use) {
         struct owl_fault *f = owl_warning_add(&c->faults, owl_config__no_place(source),
                                               changed ? "the project's file has changed since it "
@@ -213,6 +200,8 @@ static int run(struct owl_load *l)
         rc = owl_settings__apply(l);
     if (rc == 0)
         rc = owl_settle__tree(l);
+    if (rc == 0 && effective)
+        rc = owl_gate__tree(l);
     if (c->n_hidden > 0)
         qsort(c->hidden, c->n_hidden, sizeof *c->hidden, by_address);
     if (rc == 0)

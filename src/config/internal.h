@@ -6,6 +6,7 @@
  *     merge             later files over earlier ones
  *     environment       variables and options over files
  *     settle            ${VARIABLES} replaced, texts made what their keys want
+ *     gate              files that were found run nothing before they are trusted
  *     judge             by the published schema, in plain sentences
  *     features, checks  what a schema cannot tell
  *     defaults          filled in
@@ -51,8 +52,9 @@ struct owl_load {
     const struct owl_config_options *o;
     struct owl_variables variables;
     const char *dir, *home;
-    size_t entries;  /* of folders that patterns have looked at */
-    bool too_many;   /* files; told once */
+    size_t entries;            /* of folders that patterns have looked at */
+    bool too_many;             /* files; told once */
+    uint32_t found, found_end; /* sources of our own file that was found, and what it includes */
     bool in_passing; /* the file at hand is a .kode.json in its place: it may have nothing for us */
 };
 
@@ -156,6 +158,11 @@ OWL_NODISCARD int owl_settings__apply(struct owl_load *l);
 OWL_NODISCARD int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t source);
 
 OWL_NODISCARD int owl_settle__tree(struct owl_load *l);
+/* Whether the user has looked at this content of the file of that path, or has said that it need not be;
+ * *ret_changed: at another content. */
+bool owl_gate__trusted(struct owl_load *l, const char *path, owl_str text, bool *ret_changed);
+/* Tells which files that were found would run something and are not trusted. */
+OWL_NODISCARD int owl_gate__tree(struct owl_load *l);
 /* Makes a string what its key wants, if it can be read as such; otherwise leaves it. */
 OWL_NODISCARD int owl_coerce__text(struct owl_config *c, struct owl_value *v, uint32_t key);
 /* Makes a string with a unit a number of the key's unit; leaves everything else. */
