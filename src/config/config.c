@@ -59,6 +59,18 @@ int owl_config__hide(struct owl_config *c, const struct owl_value *v)
     return 0;
 }
 
+int owl_config__checked(struct owl_config *c, owl_str path)
+{
+    owl_str *list = grown(c->arena, c->checked, c->n_checked, &c->cap_checked, sizeof *list);
+    char *copy = list ? owl_arena_dup(c->arena, path) : NULL;
+    if (list)
+        c->checked = list;
+    if (!copy)
+        return -OWL_ENOMEM;
+    list[c->n_checked++] = (owl_str){copy, path.n};
+    return 0;
+}
+
 bool owl_config__is_servers(const struct owl_config *c, const struct owl_value *v)
 {
     return v && v->parent == c->tree && v->kind == OWL_NODE_OBJECT && owl_str_is(v->key, "servers");

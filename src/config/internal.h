@@ -42,6 +42,8 @@ struct owl_config {
     size_t n_ignored, cap_ignored;
     const struct owl_value **hidden; /* values that came out of secret variables, by address */
     size_t n_hidden, cap_hidden;
+    owl_str *checked; /* keys whose feature is to come, and that somebody has set: told once each */
+    size_t n_checked, cap_checked;
     struct owl_map broken; /* name of a server: owl_str, the first fault within its entry */
     size_t inside;         /* errors within entries of servers */
 };
@@ -70,6 +72,8 @@ extern const size_t owl_config__schema_size;
 OWL_NODISCARD int owl_config__source(struct owl_config *c, enum owl_source_kind kind, owl_str name,
                                      uint32_t *ret);
 OWL_NODISCARD int owl_config__ignore(struct owl_config *c, const struct owl_value *member);
+/* Remembers a path that is checked only. */
+OWL_NODISCARD int owl_config__checked(struct owl_config *c, owl_str path);
 /* Whether @p v, which may be NULL, is the map of servers. */
 bool owl_config__is_servers(const struct owl_config *c, const struct owl_value *v);
 /* The entry of a server that @p v is at or within, or NULL. */
@@ -119,6 +123,9 @@ OWL_NODISCARD int owl_source__text(struct owl_config *c, const char *path, uint3
 /* Parses the text of a source by the name of its file or, failing that, by its looks. */
 OWL_NODISCARD int owl_source__parse(struct owl_config *c, uint32_t source,
                                     struct owl_value **ret_tree);
+/* The language of a file, by its name or, failing that, by its looks. */
+enum owl_format { OWL_FORMAT__YAML, OWL_FORMAT__TOML, OWL_FORMAT__JSON };
+enum owl_format owl_source__format(const struct owl_source *s);
 /* Line @p n of a source, without its end; absent: there is none. */
 owl_str owl_source__line(const struct owl_source *s, uint32_t n);
 /* The byte of a line at which a column begins. */

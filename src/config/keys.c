@@ -193,6 +193,8 @@ static void learn_own(struct learning *l, owl_str word, uint32_t node)
         key->to_come = true;
     else if (owl_str_is(word, "required"))
         key->required = true;
+    else if (owl_str_is(word, "x-optional"))
+        key->optional = true;
     else if (owl_str_is(word, "if"))
         key->variable = true;
 }

@@ -36,6 +36,7 @@ struct owl_key {
     bool secret;
     bool to_come;   /* x-feature */
     bool required;  /* some of its members are */
+    bool optional;  /* x-optional: where it is not there, its defaults do not apply */
     bool variable;  /* a text with a variable passes for any value (it has an "if") */
     bool inverted;  /* x-not */
     uint32_t words; /* the node of x-values: other words for a value; 0: there are none */

@@ -214,13 +214,6 @@ static size_t find_places(struct finding *f)
                : 0;
 }
 
-/* Whether a file has braces around it all, by its name or by its looks. */
-static bool is_json(const struct owl_source *s)
-{
-    static const char begin[] = "\xef\xbb\xbf \t\r\n";
-    return memmem(s->name.p, s->name.n, ".json", 5) || s->text.p[strspn(s->text.p, begin)] == '{';
-}
-
 /* The part of a line that is looked at. */
 static void take_window(struct owl_redaction *h, owl_str all, struct owl_mark at)
 {
@@ -250,11 +243,11 @@ void owl_redact__of(struct owl_redaction *h, const struct owl_config *c, struct 
         if (places[i] == PLACE_SECRET)
             owl_redact__hide(h, i, h->line.n);
     if (s->damaged)
-        owl_redact__raw(h, c, s->text, all);
+        owl_redact__raw(h, c, s, all);
     else if (!h->whole)
         owl_redact__hide(h, 0, h->line.n);
     else
-        scan_line(h, places, is_json(s));
+        scan_line(h, places, owl_source__format(s) == OWL_FORMAT__JSON);
 }
 
 static bool is_letter(char c)

@@ -30,9 +30,9 @@ void owl_redact__of(struct owl_redaction *h, const struct owl_config *c, struct 
 size_t owl_redact__variable(owl_str rest);
 /* Hides bytes from @p from up to @p to. */
 void owl_redact__hide(struct owl_redaction *h, size_t from, size_t to);
-/* A line that was not understood: @p all of it, and of which file. */
-void owl_redact__raw(struct owl_redaction *h, const struct owl_config *c, owl_str text,
-                     owl_str all);
+/* A line that was not understood: @p all of it, and its file. */
+void owl_redact__raw(struct owl_redaction *h, const struct owl_config *c,
+                     const struct owl_source *source, owl_str all);
 /* Without the quotes around it, if there are any. */
 owl_str owl_redact__unquoted(owl_str s);
 /* Whether what stands behind a name, which may be dotted, is secret. */

@@ -276,6 +276,18 @@ static bool is_name(const struct owl_redaction *h, size_t from, size_t to)
            !owl_secret__text((owl_str){line.p + from, to - from});
 }
 
+/* Whether the line is the head of a table of TOML, which is names and dots. */
+static bool is_head(const struct owl_redaction *h, bool toml)
+{
+    owl_str line = owl_str_trim(h->line);
+    if (!toml || !h->whole || line.n < 3 || line.p[0] != '[')
+        return false;
+    for (size_t i = 0; i < line.n; i++)
+        if (!word_char(line.p[i]) && !strchr("[] ", line.p[i]))
+            return false;
+    return !owl_secret__text(line);
+}
+
 static void hide_words(struct owl_redaction *h, const struct owl_config *c)
 {
     for (size_t i = 0, to; i < h->line.n; i = to) {
@@ -293,13 +305,17 @@ static void hide_words(struct owl_redaction *h, const struct owl_config *c)
     }
 }
 
-void owl_redact__raw(struct owl_redaction *h, const struct owl_config *c, owl_str text, owl_str all)
+void owl_redact__raw(struct owl_redaction *h, const struct owl_config *c,
+                     const struct owl_source *source, owl_str all)
 {
+    owl_str text = source->text;
+    bool toml = owl_source__format(source) == OWL_FORMAT__TOML;
     size_t skip = (size_t)(h->line.p - all.p);
     enum begun begun = begun_before(text, all);
     size_t from = hidden_from(begun, all, 0), far = hidden_from(begun, all, skip + h->at);
     h->raw = true;
-    hide_words(h, c);
+    if (!is_head(h, toml))
+        hide_words(h, c);
     from = from < far ? from : far;
     owl_redact__hide(h, from > skip ? from - skip : 0, h->line.n);
 }
