@@ -60,7 +60,8 @@ static int run(struct owl_run *r)
     for (size_t i = 0; i < r->n_operands; i++)
         if (!owl_names_file(r->operands[i]))
             return owl_run_fail(r, OWL_EXIT_USAGE,
-                                "%s names no file by its ending; write --config %s, or ./%s",
+                                "%s is not taken for a file without an ending such as .yaml; write "
+                                "--config %s or ./%s",
                                 r->operands[i], r->operands[i], r->operands[i]);
     int code = owl_run_config(r, &c);
     if (code)

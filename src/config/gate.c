@@ -90,10 +90,12 @@ static int refuse(struct owl_load *l, uint32_t source, const struct owl_value *v
     const char *dry = l->o->to_run ? "this file" : "a start would refuse this file: it";
     const char *why = changed ? "has changed since it was trusted" : "is not trusted";
     struct owl_fault *f = l->o->to_run
-                              ? owl_fault_add(&c->faults, at, "%s runs something (`%.*s`) and %s",
-                                              dry, (int)path.n, owl_buf_str(&path).p, why)
-                              : owl_warning_add(&c->faults, at, "%s runs something (`%.*s`) and %s",
-                                                dry, (int)path.n, owl_buf_str(&path).p, why);
+                              ? owl_fault_add(&c->faults, at,
+                                              "%s names something to run (`%.*s`) and %s", dry,
+                                              (int)path.n, owl_buf_str(&path).p, why)
+                              : owl_warning_add(&c->faults, at,
+                                                "%s names something to run (`%.*s`) and %s", dry,
+                                                (int)path.n, owl_buf_str(&path).p, why);
     if (name.rc == 0)
         owl_fault_hint(&c->faults, f,
                        "read it; then run `owlclaw trust %.*s`, or name it with `--config %.*s`",

@@ -28,14 +28,16 @@ TEST(a_start_refuses_a_found_file_that_is_not_trusted, "")
     LOAD(&b, .to_run = true);
     assert_errors(&b, 1);
     assert_false(owl_config_usable(b.c));
-    assert_says(&b, "mcp-server.yaml: error: this file runs something (`servers.a.command`) and is "
-                    "not trusted\n"
-                    "  hint: read it; then run `owlclaw trust mcp-server.yaml`, or name it with "
-                    "`--config mcp-server.yaml`\n");
+    assert_says(&b,
+                "mcp-server.yaml: error: this file names something to run (`servers.a.command`) "
+                "and is not trusted\n"
+                "  hint: read it; then run `owlclaw trust mcp-server.yaml`, or name it with "
+                "`--config mcp-server.yaml`\n");
     LOAD(&b, .dir = NULL); /* without a start it is said, and nothing more */
     assert_errors(&b, 0);
-    assert_says(&b, "mcp-server.yaml: warning: a start would refuse this file: it runs something "
-                    "(`servers.a.command`) and is not trusted\n");
+    assert_says(
+        &b, "mcp-server.yaml: warning: a start would refuse this file: it names something to run "
+            "(`servers.a.command`) and is not trusted\n");
     LOAD(&b, .to_run = true, .trust_project = true);
     assert_true(owl_config_usable(b.c));
     LOAD(&b, .to_run = true, FILES("mcp-server.yaml"));
