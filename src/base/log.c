@@ -1,12 +1,14 @@
 /* base/log.c - one line of text for a log.
  * Threads: any.
  *
- * Invariant: a line holds no control characters, whatever its arguments were: a peer cannot forge a
- * second line or reach somebody's terminal. */
+ * Invariant: a line is UTF-8 and holds nothing that owl_text_unsafe() names, whatever its arguments
+ * were: a peer cannot forge a second line, drive somebody's terminal or hide text. */
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "base/visible.h"
 
 enum { LINE = 1024 };
 
@@ -30,12 +32,10 @@ void owl_log_write(const struct owl_log *log, owl_level level, const char *categ
     va_end(args);
     if (text < 0)
         return;
-    if ((size_t)head + (size_t)text >= sizeof line)
-        memcpy(line + sizeof line - 4, "...", 4);
-    for (char *c = line; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = ' ';
-    }
+    bool cut = (size_t)head + (size_t)text >= sizeof line;
+    size_t most = sizeof line - sizeof "...";
+    size_t n = owl_text_tame(line, cut ? most : (size_t)head + (size_t)text, cut);
+    memcpy(line + n, cut ? "..." : "", cut ? sizeof "..." : 1);
     log->fn(log->data, level, line);
 }
 

@@ -12,6 +12,13 @@ const char *owl_command_name(const struct owl_command *c)
     return blank ? blank + 1 : c->words;
 }
 
+const char *owl_command_short(const struct owl_command *c)
+{
+    static const char server[] = "mcp-server ";
+    size_t n = sizeof server - 1;
+    return strncmp(c->words, server, n) == 0 ? c->words + n : NULL;
+}
+
 bool owl_command_in(const struct owl_command *child, const struct owl_command *parent)
 {
     const char *name = owl_command_name(child);
@@ -19,7 +26,7 @@ bool owl_command_in(const struct owl_command *child, const struct owl_command *p
     if (child == parent)
         return false;
     if (n == 0)
-        return name == child->words;
+        return name == child->words || name == owl_command_short(child);
     return strncmp(child->words, parent->words, n) == 0 && name == child->words + n + 1;
 }
 

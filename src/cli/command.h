@@ -68,7 +68,10 @@ extern const struct owl_command *const owl_commands[];
 /* The first of them, whose options and exit codes are everybody's. */
 extern const struct owl_command owl_command_program;
 
-/* Whether @p child is in the group @p parent, directly. */
+/* The short form of a command: its words without "mcp-server"; NULL: it has none. */
+const char *owl_command_short(const struct owl_command *c);
+/* Whether @p child is in the group @p parent, directly. What is in "mcp-server" is in the program as well,
+ * by its short form. */
 bool owl_command_in(const struct owl_command *child, const struct owl_command *parent);
 /* The last of its words: "validate". */
 const char *owl_command_name(const struct owl_command *c);

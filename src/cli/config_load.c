@@ -2,6 +2,8 @@
  * Threads: the main one. */
 #include "cli/config_load.h"
 
+#include <strings.h>
+
 #include "base/alloc.h"
 #include "base/err.h"
 #include "config/report.h"
@@ -40,16 +42,28 @@ static int read_set(struct owl_run *r, struct owl_arena *a, const char *text,
     char *equals = find_equals(copy);
     if (!equals || equals == copy)
         return owl_run_fail(r, OWL_EXIT_USAGE,
-                            "--set %s: expected KEY=VALUE, for example http.port=9000", text);
+                            "--set needs KEY=VALUE, for example --set http.port=9000");
     *equals = '\0';
     *ret = (struct owl_setting){.option = "--set", .key = copy, .value = equals + 1};
     return 0;
 }
 
+bool owl_names_file(const char *argument)
+{
+    static const char *const endings[] = {".yaml", ".yml", ".toml", ".json", ".jsonc"};
+    size_t n = strlen(argument);
+    bool file = strchr(argument, '/') != NULL;
+    for (size_t i = 0; i < OWL_COUNT(endings) && !file; i++) {
+        size_t m = strlen(endings[i]);
+        file = n > m && strcasecmp(argument + n - m, endings[i]) == 0;
+    }
+    return file;
+}
+
 /* What the options say, into arrays of the arena that have room for all of them. */
 static int read_options(struct owl_run *r, struct owl_arena *a, struct owl_config_options *ret)
 {
-    const char **files = owl_arena_alloc(a, (r->n_given + 1) * sizeof *files);
+    const char **files = owl_arena_alloc(a, (r->n_given + r->n_operands + 1) * sizeof *files);
     struct owl_setting *settings = owl_arena_alloc(a, (r->n_given + OWL_COUNT(named)) *
                                                           sizeof *settings);
     if (!files || !settings)
@@ -58,6 +72,9 @@ static int read_options(struct owl_run *r, struct owl_arena *a, struct owl_confi
     const char *value;
     while ((value = owl_run_value(r, "config", n_files)) != NULL)
         files[n_files++] = value;
+    for (size_t i = 0; i < r->n_operands; i++)
+        if (owl_names_file(r->operands[i]))
+            files[n_files++] = r->operands[i];
     for (; (value = owl_run_value(r, "set", n_settings)) != NULL; n_settings++) {
         int code = read_set(r, a, value, &settings[n_settings]);
         if (code)

@@ -27,7 +27,7 @@
         {.name = "port", .value = "NUMBER", .help = "the port for HTTP"}, \
         {.name = "skills-dir", .value = "DIR", .file = true, .help = "the folder of skills"}, \
     { \
-        .name = "trust-project", .help = "use ./.kode.json though it is not trusted" \
+        .name = "trust-project", .help = "use files of this folder though they are not trusted" \
     }
 
 extern const char *const owl_transports[];
@@ -35,7 +35,10 @@ extern const char *const owl_transports[];
 /* Loads a configuration. 0, or the exit code after saying why not. */
 OWL_NODISCARD int owl_run_load(struct owl_run *r, const struct owl_config_options *o,
                                struct owl_config **ret);
-/* Loads what the options of @p r say. 0, or the exit code after saying why not. */
+/* Whether an argument names a file rather than a key: it has a slash, or the ending of a format. */
+bool owl_names_file(const char *argument);
+/* Loads what the options of @p r say, and the arguments that name files, as if --config were before each
+ * of them. 0, or the exit code after saying why not. */
 OWL_NODISCARD int owl_run_config(struct owl_run *r, struct owl_config **ret);
 
 /* Prints all faults for people on @p p. */

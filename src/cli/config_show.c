@@ -174,10 +174,17 @@ static void put_json(struct owl_buf *b, const struct owl_value *v, bool whole)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
+/* What is not there, although somebody may count on it. */
+static void put_missing(struct owl_buf *b, const struct owl_config *c)
+{
+    if (!owl_config_get(c, "governance"))
+        owl_buf_putz(b, "# governance is not configured: nothing is limited\n");
+}
+
 static int show(struct owl_run *r, struct showing *s, const struct owl_value *from)
 {
     struct owl_buf b;
-    bool whole = r->n_operands == 0;
+    bool whole = from == owl_config_tree(s->config);
     const struct owl_value *v = copy_shown(s, from);
     if (!v)
         return owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
@@ -188,8 +195,11 @@ static int show(struct owl_run *r, struct showing *s, const struct owl_value *fr
         put_json(&b, v, whole);
     else
         owl_value_yaml(&b, v, comment, s);
-    if (whole && !r->json && !owl_run_has(r, "sources"))
+    if (whole && !r->json && !owl_run_has(r, "sources")) {
+        if (!s->changed)
+            put_missing(&b, s->config);
         put_ignored(&b, s->config);
+    }
     return owl_run_text(r, &b, owl_config_faults(s->config)->errors ? OWL_EXIT_BAD : OWL_EXIT_OK);
 }
 
@@ -220,10 +230,30 @@ static int nothing_at(struct owl_run *r, const struct owl_config *c, const char 
                         key);
 }
 
+/* The argument that is a key, or NULL. 0, or the exit code after saying that there are two. */
+static int find_key(struct owl_run *r, const char **ret)
+{
+    *ret = NULL;
+    for (size_t i = 0; i < r->n_operands; i++) {
+        if (owl_names_file(r->operands[i]))
+            continue;
+        if (*ret)
+            return owl_run_fail(r, OWL_EXIT_USAGE,
+                                "one KEY is shown at a time, not %s and %s; a file is named with a "
+                                "slash or its ending, or by --config",
+                                *ret, r->operands[i]);
+        *ret = r->operands[i];
+    }
+    return 0;
+}
+
 static int run(struct owl_run *r)
 {
     struct owl_config *c;
-    int code = owl_run_config(r, &c);
+    const char *key;
+    int code = find_key(r, &key);
+    if (code == 0)
+        code = owl_run_config(r, &c);
     if (code)
         return code;
     struct showing s = {
@@ -233,12 +263,11 @@ static int run(struct owl_run *r)
         .changed = owl_run_has(r, "changed"),
         .as_file = r->json,
     };
-    const struct owl_value *from = r->n_operands ? owl_config_get(c, r->operands[0])
-                                                 : owl_config_tree(c);
+    const struct owl_value *from = key ? owl_config_get(c, key) : owl_config_tree(c);
     if (!s.arena)
         code = owl_run_fail(r, OWL_EXIT_INNER, "out of memory");
     else if (!from)
-        code = nothing_at(r, c, r->operands[0]);
+        code = nothing_at(r, c, key);
     else
         code = show(r, &s, from);
     owl_print_faults(r->err, c);
@@ -259,9 +288,13 @@ const struct owl_command owl_command_config_show = {
         "error.",
     .arguments =
         (const struct owl_command_argument[]){
-            {.name = "KEY",
+            {.name = "KEY|FILE",
              .optional = true,
-             .help = "show only this part, e.g. http.tls or servers.\"a.b\""},
+             .repeated = true,
+             .file = true,
+             .help =
+                 "show only this part, e.g. http.tls or servers.\"a.b\"; an argument with a slash "
+                 "or the ending of a format is a file, as with --config"},
             {0},
         },
     .options =
@@ -280,8 +313,8 @@ const struct owl_command owl_command_config_show = {
         },
     .examples =
         (const struct owl_command_example[]){
-            {"owlclaw mcp-server config show --changed", "See what differs from the defaults:"},
-            {"owlclaw mcp-server config show http", "See one part:"},
+            {"owlclaw config show --changed", "See what differs from the defaults:"},
+            {"owlclaw config show http", "See one part:"},
             {NULL, NULL},
         },
     .run = run,

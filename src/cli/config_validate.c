@@ -57,6 +57,12 @@ static int tell_json(struct owl_run *r, const struct owl_config *c, bool good)
 static int run(struct owl_run *r)
 {
     struct owl_config *c;
+    for (size_t i = 0; i < r->n_operands; i++)
+        if (!owl_names_file(r->operands[i]))
+            return owl_run_fail(r, OWL_EXIT_USAGE,
+                                "%s is not taken for a file without an ending such as .yaml; write "
+                                "--config %s or ./%s",
+                                r->operands[i], r->operands[i], r->operands[i]);
     int code = owl_run_config(r, &c);
     if (code)
         return code;
@@ -73,11 +79,22 @@ const struct owl_command owl_command_config_validate = {
     .summary = "Check the configuration",
     .description =
         "All that is wrong is told at once, each fault with its file, line and column, what was "
-        "found, what was expected and how to mend it. A good configuration is summed up.\n\n"
-        "Without --config the first of mcp-server.yaml, mcp-server.yml, mcp-server.toml, "
+        "found, what was expected and how to mend it. A good configuration is summed up; of a "
+        "section "
+        "whose feature is not in this build it is said that it is checked only.\n\n"
+        "Without a file the first of mcp-server.yaml, mcp-server.yml, mcp-server.toml, "
         "mcp-server.json and owlclaw.yaml in the current folder is read, over ~/.kode.json and "
         "./.kode.json. Options stand over variables of the environment (MCP_SERVER_HTTP_PORT for "
         "http.port), those over files, those over defaults.",
+    .arguments =
+        (const struct owl_command_argument[]){
+            {.name = "FILE",
+             .optional = true,
+             .repeated = true,
+             .file = true,
+             .help = "file to check, as with --config"},
+            {0},
+        },
     .options =
         (const struct owl_command_option[]){
             OWL_CONFIG_OPTIONS,
@@ -92,8 +109,8 @@ const struct owl_command owl_command_config_validate = {
         },
     .examples =
         (const struct owl_command_example[]){
-            {"owlclaw mcp-server config validate", "Check what would be used in this folder:"},
-            {"owlclaw mcp-server config validate --config claude_desktop_config.json",
+            {"owlclaw config validate", "Check what would be used in this folder:"},
+            {"owlclaw config validate claude_desktop_config.json",
              "Check the file of another program:"},
             {NULL, NULL},
         },

@@ -120,6 +120,11 @@ static void put_synopsis(struct owl_buf *b, const struct owl_command *c)
     for (const struct owl_command_argument *a = c->arguments; a && a->name; a++)
         owl_buf_printf(b, a->optional ? "[\\fI%s\\fR]%s\n" : "\\fI%s\\fR%s\n", a->name,
                        a->repeated ? "..." : "");
+    if (owl_command_short(c)) {
+        owl_buf_putz(b, ".PP\nShort form: \\fBowlclaw ");
+        put(b, owl_command_short(c), true);
+        owl_buf_putz(b, "\\fR\n");
+    }
 }
 
 static void put_arguments(struct owl_buf *b, const struct owl_command *c)

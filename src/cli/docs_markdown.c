@@ -63,6 +63,8 @@ static void put_command(struct owl_buf *b, const struct owl_command *c)
     owl_buf_printf(b, "%s%s.\n\n```\n", program ? "" : "\n\n", c->summary);
     owl_help_put_synopsis(b, c);
     owl_buf_putz(b, "\n```\n");
+    if (owl_command_short(c))
+        owl_buf_printf(b, "\nShort form: `owlclaw %s`.\n", owl_command_short(c));
     if (c->description)
         owl_buf_printf(b, "\n%s\n", c->description);
     put_arguments(b, c);

@@ -55,6 +55,21 @@ static void put_paths(struct owl_buf *b, const char *join)
     }
 }
 
+/* Rows of a case that lead from the short form of a group or command to its path:
+ * "/config" to "/mcp-server/config". */
+static void put_short_paths(struct owl_buf *b, const char *before, const char *between,
+                            const char *behind)
+{
+    for (size_t i = 0; owl_commands[i]; i++) {
+        const struct owl_command *c = owl_commands[i];
+        if (c->hidden || !owl_command_short(c) || !owl_command_in(c, &owl_command_program))
+            continue;
+        owl_buf_printf(b, "%s/%s%s", before, owl_command_short(c), between);
+        put_path(b, c);
+        owl_buf_putz(b, behind);
+    }
+}
+
 /* ---- bash and zsh --------------------------------------------------------------------------- */
 
 /* "path --map|path -m" as patterns of a case; options of the program fit everywhere. */
@@ -136,8 +151,9 @@ void owl_docs_bash(struct owl_buf *b)
                     "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
                     "    fi\n"
                     "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                    "        case \"$path/${COMP_WORDS[i]}\" in\n"
-                    "        ");
+                    "        case \"$path/${COMP_WORDS[i]}\" in\n");
+    put_short_paths(b, "        ", ") path=", " ;;\n");
+    owl_buf_putz(b, "        ");
     put_paths(b, "|");
     owl_buf_putz(b, ") path+=\"/${COMP_WORDS[i]}\" ;;\n"
                     "        esac\n"
@@ -204,8 +220,9 @@ void owl_docs_zsh(struct owl_buf *b)
                     "    compset -P 1 '*='\n"
                     "  fi\n"
                     "  for ((i = 2; i < CURRENT; i++)); do\n"
-                    "    case \"$at/${words[i]}\" in\n"
-                    "    ");
+                    "    case \"$at/${words[i]}\" in\n");
+    put_short_paths(b, "    ", ") at=", " ;;\n");
+    owl_buf_putz(b, "    ");
     put_paths(b, "|");
     owl_buf_putz(b, ") at+=\"/${words[i]}\" ;;\n"
                     "    esac\n"
@@ -280,8 +297,9 @@ void owl_docs_fish(struct owl_buf *b)
                     "function __owlclaw_at\n"
                     "    set -l path ''\n"
                     "    for word in (commandline -opc)[2..-1]\n"
-                    "        switch \"$path/$word\"\n"
-                    "            case ");
+                    "        switch \"$path/$word\"\n");
+    put_short_paths(b, "            case ", "\n                set path ", "\n");
+    owl_buf_putz(b, "            case ");
     put_paths(b, " ");
     owl_buf_putz(b, "\n"
                     "                set path \"$path/$word\"\n"

@@ -117,12 +117,6 @@ struct owl_place owl_place_of(owl_str text, size_t at)
     return place;
 }
 
-/* As owl_print_foreign() shows it, everything that is no mark has a column. */
-static size_t shown(uint32_t c)
-{
-    return owl_text_unsafe(c) ? 1 : owl_text_columns(c);
-}
-
 /* Where to begin so that at most @p room columns are shown before @p at. */
 static size_t window(owl_str text, size_t begin, size_t at, size_t room)
 {
@@ -132,7 +126,7 @@ static size_t window(owl_str text, size_t begin, size_t at, size_t room)
         while (previous > begin && from - previous < 4 && (text.p[previous] & 0xc0) == 0x80)
             previous--;
         owl_str one = {text.p + previous, from - previous};
-        columns += shown(owl_text_next(&one));
+        columns += owl_text_columns(owl_text_next(&one));
         if (columns > room)
             break;
         from = previous;
@@ -155,7 +149,7 @@ void owl_print_place(struct owl_print *p, owl_str text, size_t at)
     while (rest.n > 0) {
         size_t here = (size_t)(rest.p - text.p);
         owl_str next = rest;
-        size_t more = shown(owl_text_next(&next));
+        size_t more = owl_text_columns(owl_text_next(&next));
         if (columns + more > room)
             break;
         caret += here < at ? more : 0;

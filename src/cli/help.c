@@ -192,6 +192,8 @@ void owl_help(struct owl_print *p, const struct owl_command *c)
     owl_help_usage(p, c);
     owl_print(p, OWL_PLAIN, "\n");
     owl_print_wrapped(p, 0, 0, c->summary);
+    if (owl_command_short(c))
+        owl_print(p, OWL_PLAIN, "\nShort form: owlclaw %s\n", owl_command_short(c));
     if (c->description) {
         owl_print(p, OWL_PLAIN, "\n");
         owl_print_wrapped(p, 0, 0, c->description);

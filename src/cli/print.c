@@ -67,9 +67,9 @@ size_t owl_text_width(owl_str text)
     return width;
 }
 
-void owl_print_foreign(struct owl_print *p, enum owl_style style, owl_str text)
+/* Text on one line, as a terminal may get it. */
+static void put_safely(struct owl_print *p, owl_str text)
 {
-    begin(p, style);
     while (text.n > 0) {
         const char *from = text.p;
         uint32_t c = owl_text_next(&text);
@@ -81,6 +81,12 @@ void owl_print_foreign(struct owl_print *p, enum owl_style style, owl_str text)
             OWL_IGNORE(
                 fwrite(from, 1, (size_t)(text.p - from), p->file)); /* the stream remembers */
     }
+}
+
+void owl_print_foreign(struct owl_print *p, enum owl_style style, owl_str text)
+{
+    begin(p, style);
+    put_safely(p, text);
     end(p, style);
 }
 
@@ -115,7 +121,8 @@ void owl_print_wrapped(struct owl_print *p, size_t indent, size_t at, const char
         if (fresh && at < indent)
             blanks(p, indent - at);
         at = fresh && at < indent ? indent : at;
-        fprintf(p->file, "%s%.*s", fresh ? "" : " ", (int)word.n, word.p);
+        fputs(fresh ? "" : " ", p->file);
+        put_safely(p, word);
         at += width + !fresh;
         fresh = false;
     }
@@ -143,7 +150,7 @@ void owl_print_table(struct owl_print *p, const char *const *cells, size_t colum
             const char *cell = cells[row * columns + c];
             size_t width = owl_text_width(owl_str_of(cell));
             blanks(p, GAP);
-            owl_print(p, c == 0 ? OWL_BOLD : OWL_PLAIN, "%s", cell);
+            owl_print_foreign(p, c == 0 ? OWL_BOLD : OWL_PLAIN, owl_str_of(cell));
             bool last = below && c + 2 == columns;
             blanks(p, last ? 0 : widths[c] - width);
             at += GAP + (last ? width : widths[c]);

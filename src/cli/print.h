@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "codec/visible.h"
+#include "base/visible.h"
 
 enum owl_colour { OWL_COLOUR_AUTO, OWL_COLOUR_ALWAYS, OWL_COLOUR_NEVER };
 enum owl_style { OWL_PLAIN, OWL_BOLD, OWL_DIM, OWL_GOOD, OWL_BAD, OWL_ACCENT };
@@ -22,6 +22,8 @@ struct owl_print {
 /* OWL_COLOUR_AUTO: if it is a terminal that can, and NO_COLOR is not set. */
 void owl_print_init(struct owl_print *p, FILE *file, enum owl_colour colour);
 
+/* Our own words. What somebody else has written goes through one of the other functions, which all
+ * keep it from driving the terminal. */
 void owl_print(struct owl_print *p, enum owl_style style, const char *fmt, ...) OWL_PRINTF(3, 4);
 /* Text from elsewhere: what could drive the terminal or hide text is shown as U+FFFD, tabs and
  * newlines as blanks. */

@@ -1,18 +1,29 @@
-/* cli/trust.c - owlclaw trust: let a project's file name commands.
+/* cli/trust.c - owlclaw trust: let a project's file run something.
  * Threads: the main one. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/command.h"
 #include "cli/file.h"
 #include "codec/json.h"
+#include "config/config.h"
 #include "config/trust.h"
 
-static const char project_file[] = ".kode.json";
+/* The file that is meant where none is named: the project's, or else the one of ours that is read. */
+static const char *project_file(void)
+{
+    if (access(".kode.json", F_OK) == 0)
+        return ".kode.json";
+    for (size_t i = 0; owl_config_names[i]; i++)
+        if (access(owl_config_names[i], F_OK) == 0)
+            return owl_config_names[i];
+    return ".kode.json";
+}
 
 static int fail(struct owl_run *r, int rc, const owl_error *e)
 {
@@ -130,7 +141,7 @@ static int run(struct owl_run *r)
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool nowhere = (!state || state[0] != '/') && (!home || !*home);
     const struct owl_trust t = {.state_dir = a ? owl_trust_state_dir(a, state, home) : NULL};
-    const char *path = r->n_operands ? r->operands[0] : project_file;
+    const char *path = r->n_operands ? r->operands[0] : project_file();
     int code;
     if (nowhere)
         code = owl_run_fail(r, OWL_EXIT_USAGE,
@@ -147,16 +158,21 @@ static int run(struct owl_run *r)
 
 const struct owl_command owl_command_trust = {
     .words = "trust",
-    .summary = "Let the configuration file of a project name commands to run",
+    .summary = "Let the configuration file of a project run something",
     .description =
-        "A project's .kode.json says which programs are started as servers. What a repository "
-        "brings along must not run before somebody has looked at it, so the file is used only once "
-        "it is trusted, in exactly the form that was looked at: when it changes, it must be "
-        "trusted again. The list is kept in $XDG_STATE_HOME/owlclaw/trust "
-        "(~/.local/state/owlclaw/trust).",
+        "A project's .kode.json, mcp-server.yaml (.yml, .toml, .json) or owlclaw.yaml says which "
+        "programs are started. What a repository brings along must not run before somebody has "
+        "read it, so a file that is found in the folder and would run something is used only once "
+        "it is trusted, in exactly the form that was read: when it changes, it must be trusted "
+        "again. So must files that it includes. A file that is named by --config needs no trust. "
+        "The list is kept in $XDG_STATE_HOME/owlclaw/trust (~/.local/state/owlclaw/trust).",
     .arguments =
         (const struct owl_command_argument[]){
-            {.name = "FILE", .optional = true, .file = true, .help = "default: ./.kode.json"},
+            {.name = "FILE",
+             .optional = true,
+             .file = true,
+             .help =
+                 "default: ./.kode.json, or else the mcp-server.* or owlclaw.yaml of this folder"},
             {0},
         },
     .options =
@@ -172,7 +188,7 @@ const struct owl_command owl_command_trust = {
         },
     .examples =
         (const struct owl_command_example[]){
-            {"owlclaw trust", "Trust the project in this folder, having read its .kode.json:"},
+            {"owlclaw trust", "Trust the project in this folder, having read its file:"},
             {NULL, NULL},
         },
     .run = run,

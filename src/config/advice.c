@@ -153,14 +153,24 @@ static void advise_list(struct owl_config *c, const struct owl_value *v, struct 
 static void advise_map(struct owl_config *c, const struct owl_value *v, uint32_t key,
                        struct owl_fault *f)
 {
+    static const char *const entries[] = {
+        [OWL_FORMAT__YAML] = "write `NAME: value` for each, without `- ` before it",
+        [OWL_FORMAT__TOML] = "write { NAME = \"value\" } instead of the list",
+        [OWL_FORMAT__JSON] = "write {\"NAME\": \"value\"} instead of the list"};
+    static const char *const members[] = {
+        [OWL_FORMAT__YAML] = "write its keys without `- ` before them",
+        [OWL_FORMAT__TOML] = "a table has one bracket, `[http]`; two, `[[http]]`, begin a list",
+        [OWL_FORMAT__JSON] = "write its keys in braces, without the brackets around them"};
+    const struct owl_source *s = &c->sources[v->at.source];
+    enum owl_format format = s->kind == OWL_SOURCE_FILE ? owl_source__format(s) : OWL_FORMAT__JSON;
     const struct owl_value *first = v->first;
     bool map = first && first->kind == OWL_NODE_OBJECT;
     if (first && first->kind == OWL_NODE_STRING)
-        owl_fault_hint(&c->faults, f, "write `NAME: value` for each, without `- ` before it");
+        owl_fault_hint(&c->faults, f, "%s", entries[format]);
     else if (map && owl_keys__of(&c->keys, key)->entry)
         owl_fault_hint(&c->faults, f, "put the name of each before it, as a key");
     else if (map)
-        owl_fault_hint(&c->faults, f, "write its keys without `- ` before them");
+        owl_fault_hint(&c->faults, f, "%s", members[format]);
 }
 
 void owl_advice__files(struct owl_config *c, const struct owl_value *map, struct owl_fault *f)

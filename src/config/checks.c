@@ -74,10 +74,26 @@ static void check_command(struct owl_config *c, const struct owl_value *server)
     owl_fault_hint(&c->faults, f, "put what follows the program into `args`");
 }
 
+/* A store that others share is counted on: to use another one silently would be wrong. */
+static void check_store(struct owl_config *c)
+{
+    const struct owl_value *store = owl_value_get(c->tree, OWL_STR("store"));
+    const struct owl_value *v = owl_value_get(store, OWL_STR("url"));
+    if (!v)
+        return;
+    struct owl_fault *f = owl_fault_add(&c->faults, v->at,
+                                        "`store.url`: PostgreSQL is not in this build yet");
+    f->width = owl_source__width(c, v);
+    owl_fault_hint(&c->faults, f,
+                   "name a file by `store.path`, or leave `store` out to use the one of the "
+                   "default place");
+}
+
 int owl_checks__tree(struct owl_config *c)
 {
     struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
     int rc = check_texts(c);
+    check_store(c);
     if (rc || !servers || servers->kind != OWL_NODE_OBJECT)
         return rc;
     for (const struct owl_value *v = servers->first; v; v = v->next)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "config/trust.h"
+#include "config/redact.h"
 
 /* ---- what a configuration holds --------------------------------------------------------- */
 
@@ -56,6 +56,18 @@ int owl_config__hide(struct owl_config *c, const struct owl_value *v)
         return -OWL_ENOMEM;
     c->hidden = list;
     list[c->n_hidden++] = v;
+    return 0;
+}
+
+int owl_config__checked(struct owl_config *c, owl_str path)
+{
+    owl_str *list = grown(c->arena, c->checked, c->n_checked, &c->cap_checked, sizeof *list);
+    char *copy = list ? owl_arena_dup(c->arena, path) : NULL;
+    if (list)
+        c->checked = list;
+    if (!copy)
+        return -OWL_ENOMEM;
+    list[c->n_checked++] = (owl_str){copy, path.n};
     return 0;
 }
 
@@ -117,22 +129,10 @@ static int own_file(struct owl_load *l)
         int rc = owl_include__file(l, owl_config_names[i]);
         if (rc)
             return rc;
+        l->found = source;
+        l->found_end = (uint32_t)c->n_sources;
     }
     return 0;
-}
-
-/* Whether the user has looked at the project's file, as it is or as it was. */
-static bool trusted(struct owl_load *l, const char *path, owl_str text, bool *ret_changed)
-{
-    char real[PATH_MAX];
-    if (l->o->trust_project)
-        return true;
-    const char *xdg = owl_variables__get(&l->variables, OWL_STR("XDG_STATE_HOME"));
-    struct owl_trust t = {.state_dir = owl_trust_state_dir(l->c->arena, xdg, l->home)};
-    if (!t.state_dir || !realpath(path, real))
-        return false;
-    *ret_changed = owl_trust_knows(&t, real);
-    return owl_trust_holds(&t, real, text);
 }
 
 /* A .kode.json, if it is there: the user's own, or the project's. */
@@ -152,7 +152,7 @@ static int kode_file(struct owl_load *l, const char *dir, bool project)
     if (rc == 0)
         rc = owl_source__text(c, path, source, &text);
     if (rc == 0 && text.p && project)
-        use = trusted(l, path, text, &changed);
+        use = owl_gate__trusted(l, path, text, &changed);
     if (rc == 0 && text.p && !use) {
         struct owl_fault *f = owl_warning_add(&c->faults, owl_config__no_place(source),
                                               changed ? "the project's file has changed since it "
@@ -212,6 +212,8 @@ static int run(struct owl_load *l)
         rc = owl_settings__apply(l);
     if (rc == 0)
         rc = owl_settle__tree(l);
+    if (rc == 0 && effective)
+        rc = owl_gate__tree(l);
     if (c->n_hidden > 0)
         qsort(c->hidden, c->n_hidden, sizeof *c->hidden, by_address);
     if (rc == 0)
@@ -270,13 +272,15 @@ int owl_config_load(const struct owl_config_options *o, struct owl_config **ret)
     int rc = prepare(&l);
     if (rc == 0)
         rc = run(&l);
+    owl_faults_sort(&l.c->faults);
+    if (rc == 0)
+        rc = owl_redact__faults(l.c);
     owl_variables__done(&l.variables);
     if (rc) {
         rc = owl_arena_over(l.c->arena) ? -OWL_ELIMIT : rc;
         owl_config_free(l.c);
         return rc;
     }
-    owl_faults_sort(&l.c->faults);
     *ret = l.c;
     return 0;
 }
@@ -347,19 +351,46 @@ static bool is_hidden(const struct owl_config *c, const struct owl_value *v)
     return false;
 }
 
-/* Whether @p up, in which @p v is, has a name that is no key where keys are known: all that is
- * within may be secret, and so may it be itself if a secret key was meant, or if it came there because
- * the file could not be understood. */
+/* Whether a value says too little to be a secret. */
+static bool is_plain(const struct owl_value *v)
+{
+    return v->text.n > 0 ? owl_redact__plain(v->text) : v->kind < OWL_NODE_ARRAY;
+}
+
+/* Whether @p up, in which @p v is, has a name that is no key where keys are known: nobody can say what
+ * it is, and the name may be a secret key's with a slip in it. */
 static bool is_unknown_secret(const struct owl_config *c, const struct owl_value *v,
                               const struct owl_value *up)
 {
     uint32_t parent = owl_config__key(c, up->parent);
     if (!up->key.p || owl_keys__of(&c->keys, parent)->n_members == 0 || owl_config__key(c, up))
         return false;
-    if (v != up || c->sources[v->at.source].damaged)
+    return v != up || !is_plain(v) || c->sources[v->at.source].damaged || owl_secret__name(up->key);
+}
+
+/* Whether a key is secret, or the entries of its map, or members of its list's elements. */
+static bool holds_secrets(const struct owl_config *c, const struct owl_key *key)
+{
+    const struct owl_key *element = owl_keys__of(&c->keys, key->element);
+    bool secret = key->secret || owl_keys__of(&c->keys, key->entry)->secret;
+    for (uint32_t i = 0; i < element->n_members && !secret; i++)
+        secret = owl_keys__of(&c->keys, element->members[i].key)->secret;
+    return secret;
+}
+
+/* Of `env` and `headers` the values are secret, and so is what somebody writes there instead of a map,
+ * or where a map is wanted that has such keys. */
+static bool is_secret_key(const struct owl_config *c, const struct owl_value *v,
+                          const struct owl_value *up)
+{
+    const struct owl_key *key = owl_keys__of(&c->keys, owl_config__key(c, up));
+    if (key->secret || owl_keys__of(&c->keys, key->entry)->secret)
         return true;
-    owl_str meant = owl_keys__nearest(&c->keys, parent, up->key);
-    return meant.p && owl_keys__of(&c->keys, owl_keys__member(&c->keys, parent, meant))->secret;
+    bool other = up->kind != OWL_NODE_OBJECT && key->types == OWL_KEY__OBJECT && !is_plain(v);
+    for (uint32_t i = 0; other && i < key->n_members; i++)
+        if (holds_secrets(c, owl_keys__of(&c->keys, key->members[i].key)))
+            return true;
+    return false;
 }
 
 bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
@@ -369,7 +400,7 @@ bool owl_config_secret(const struct owl_config *c, const struct owl_value *v)
     if (v->kind >= OWL_NODE_ARRAY || v == c->tree)
         return false;
     for (const struct owl_value *up = v; up != c->tree && up->parent; up = up->parent)
-        if (owl_keys__of(&c->keys, owl_config__key(c, up))->secret || is_unknown_secret(c, v, up))
+        if (is_secret_key(c, v, up) || is_unknown_secret(c, v, up))
             return true;
     if (v->kind != OWL_NODE_STRING && v->kind != OWL_NODE_NUMBER)
         return false;

@@ -32,9 +32,16 @@ struct owl_config_options {
     const char *const *env; /* like environ */
     const char *dir;        /* where relative names begin */
     const char *home;
-    bool trust_project; /* use the project's file whether or not it is trusted */
-    bool as_written;    /* what the files say, in our shape: no variables, settings or defaults */
+    bool trust_project; /* use the project's files whether or not they are trusted */
+    bool to_run;     /* for a start: a file that may run nothing yet is an error, not a warning */
+    bool as_written; /* what the files say, in our shape: no variables, settings or defaults */
 };
+
+/* Trust. A file that was found in the working directory, and what it includes, may come from anybody.
+ * If it would run something - a server's command, a handler, a plugin, with variables of an env file -
+ * it needs `owlclaw trust` once for each content (config/trust.h), unless it is named in `files` or
+ * trust_project is set. Otherwise there is a fault that says so; with to_run it is an error, so that
+ * owl_config_usable() is false. ./.kode.json is left out instead, with a warning. */
 
 /* Our own files in the default place, of which the first that is there is read; NULL behind. */
 extern const char *const owl_config_names[];
@@ -69,6 +76,7 @@ struct owl_source {
     owl_str name; /* path as it was given, MCP_SERVER_HTTP_PORT, --port */
     owl_str text; /* of a file; absent if it could not be read */
     bool damaged; /* parts of it could not be understood, and are missing in the tree */
+    const struct owl_value *include; /* the files that it names, or NULL */
 };
 size_t owl_config_sources(const struct owl_config *c, const struct owl_source **ret);
 

@@ -2,7 +2,7 @@
  * Threads: that of the loading.
  *
  * A map that is not there is made if something within it has a default and nothing within it is
- * required. */
+ * required, unless its absence has a meaning (x-optional). */
 #include "config/internal.h"
 
 #include "base/alloc.h"
@@ -55,7 +55,7 @@ static bool has_defaults(struct filling *f, uint32_t key)
         }
         const struct owl_key *member = owl_keys__of(k, at->members[stack[n - 1].next++].key);
         found = member->fallback != 0;
-        if (!found && !member->required && n < DEEP) {
+        if (!found && !member->required && !member->optional && n < DEEP) {
             stack[n].key = member;
             stack[n++].next = 0;
         }
@@ -110,7 +110,7 @@ static int fill_member(struct filling *f, struct owl_value *map, uint32_t key, o
     const struct owl_key *known = owl_keys__of(&f->c->keys, key);
     if (known->fallback)
         return add_default(f, map, known->fallback, name);
-    if (known->required || !has_defaults(f, key))
+    if (known->required || known->optional || !has_defaults(f, key))
         return 0;
     struct owl_value *fresh = owl_value_new(f->c->arena, OWL_NODE_OBJECT, owl_config__no_place(0));
     if (!fresh)

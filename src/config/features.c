@@ -31,11 +31,13 @@ int owl_features__tree(struct owl_config *c)
         struct owl_buf b;
         owl_buf_init(&b, 1024);
         owl_config__path(&b, c, v);
-        struct owl_fault *f = owl_warning_add(&c->faults, v->key_at,
-                                              "`%.*s` is not in this build yet, and has no effect",
-                                              (int)b.n, b.p ? b.p : "");
+        owl_str path = owl_buf_str(&b);
+        struct owl_fault *f = owl_warning_add(
+            &c->faults, v->key_at,
+            "`%.*s` is checked only: it is not in this build yet, and has no effect", (int)path.n,
+            path.p);
         f->width = owl_source__key_width(c, v);
-        int rc = b.rc == -OWL_ENOMEM ? b.rc : 0;
+        int rc = b.rc == -OWL_ENOMEM ? b.rc : owl_config__checked(c, path);
         owl_buf_done(&b);
         if (rc)
             return rc;

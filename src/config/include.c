@@ -245,7 +245,9 @@ static int open_file(struct owl_load *l, struct stack *s, const char *path, owl_
     int rc = owl_source__read(l->c, path, name, &f.source, &f.root);
     if (rc || !f.root)
         return rc;
-    f.name = l->c->sources[f.source].name;
+    struct owl_source *source = &l->c->sources[f.source];
+    f.name = source->name;
+    source->include = owl_value_get(f.root, OWL_STR("include"));
     s->files[s->n++] = f;
     return 0;
 }

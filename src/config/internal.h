@@ -6,6 +6,7 @@
  *     merge             later files over earlier ones
  *     environment       variables and options over files
  *     settle            ${VARIABLES} replaced, texts made what their keys want
+ *     gate              files that were found run nothing before they are trusted
  *     judge             by the published schema, in plain sentences
  *     features, checks  what a schema cannot tell
  *     defaults          filled in
@@ -41,6 +42,8 @@ struct owl_config {
     size_t n_ignored, cap_ignored;
     const struct owl_value **hidden; /* values that came out of secret variables, by address */
     size_t n_hidden, cap_hidden;
+    owl_str *checked; /* keys whose feature is to come, and that somebody has set: told once each */
+    size_t n_checked, cap_checked;
     struct owl_map broken; /* name of a server: owl_str, the first fault within its entry */
     size_t inside;         /* errors within entries of servers */
 };
@@ -51,8 +54,9 @@ struct owl_load {
     const struct owl_config_options *o;
     struct owl_variables variables;
     const char *dir, *home;
-    size_t entries;  /* of folders that patterns have looked at */
-    bool too_many;   /* files; told once */
+    size_t entries;            /* of folders that patterns have looked at */
+    bool too_many;             /* files; told once */
+    uint32_t found, found_end; /* sources of our own file that was found, and what it includes */
     bool in_passing; /* the file at hand is a .kode.json in its place: it may have nothing for us */
 };
 
@@ -68,6 +72,8 @@ extern const size_t owl_config__schema_size;
 OWL_NODISCARD int owl_config__source(struct owl_config *c, enum owl_source_kind kind, owl_str name,
                                      uint32_t *ret);
 OWL_NODISCARD int owl_config__ignore(struct owl_config *c, const struct owl_value *member);
+/* Remembers a path that is checked only. */
+OWL_NODISCARD int owl_config__checked(struct owl_config *c, owl_str path);
 /* Whether @p v, which may be NULL, is the map of servers. */
 bool owl_config__is_servers(const struct owl_config *c, const struct owl_value *v);
 /* The entry of a server that @p v is at or within, or NULL. */
@@ -117,6 +123,9 @@ OWL_NODISCARD int owl_source__text(struct owl_config *c, const char *path, uint3
 /* Parses the text of a source by the name of its file or, failing that, by its looks. */
 OWL_NODISCARD int owl_source__parse(struct owl_config *c, uint32_t source,
                                     struct owl_value **ret_tree);
+/* The language of a file, by its name or, failing that, by its looks. */
+enum owl_format { OWL_FORMAT__YAML, OWL_FORMAT__TOML, OWL_FORMAT__JSON };
+enum owl_format owl_source__format(const struct owl_source *s);
 /* Line @p n of a source, without its end; absent: there is none. */
 owl_str owl_source__line(const struct owl_source *s, uint32_t n);
 /* The byte of a line at which a column begins. */
@@ -156,6 +165,11 @@ OWL_NODISCARD int owl_settings__apply(struct owl_load *l);
 OWL_NODISCARD int owl_settings__put(struct owl_load *l, owl_str key, owl_str text, uint32_t source);
 
 OWL_NODISCARD int owl_settle__tree(struct owl_load *l);
+/* Whether the user has looked at this content of the file of that path, or has said that it need not be;
+ * *ret_changed: at another content. */
+bool owl_gate__trusted(struct owl_load *l, const char *path, owl_str text, bool *ret_changed);
+/* Tells which files that were found would run something and are not trusted. */
+OWL_NODISCARD int owl_gate__tree(struct owl_load *l);
 /* Makes a string what its key wants, if it can be read as such; otherwise leaves it. */
 OWL_NODISCARD int owl_coerce__text(struct owl_config *c, struct owl_value *v, uint32_t key);
 /* Makes a string with a unit a number of the key's unit; leaves everything else. */

@@ -193,6 +193,8 @@ static void learn_own(struct learning *l, owl_str word, uint32_t node)
         key->to_come = true;
     else if (owl_str_is(word, "required"))
         key->required = true;
+    else if (owl_str_is(word, "x-optional"))
+        key->optional = true;
     else if (owl_str_is(word, "if"))
         key->variable = true;
 }
@@ -334,4 +336,13 @@ owl_str owl_keys__nearest(const struct owl_keys *k, uint32_t key, owl_str writte
     for (uint32_t i = 0; i < known->n_members; i++)
         owl_nearest_try(&near, known->members[i].name);
     return near.best;
+}
+
+bool owl_keys__word(const struct owl_keys *k, owl_str word)
+{
+    for (uint32_t i = 0; i < k->tree.n; i++)
+        if (k->tree.nodes[i].kind == OWL_NODE_STRING &&
+            owl_str_eq(owl_tree_text(&k->tree, i), word))
+            return true;
+    return false;
 }

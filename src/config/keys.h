@@ -36,6 +36,7 @@ struct owl_key {
     bool secret;
     bool to_come;   /* x-feature */
     bool required;  /* some of its members are */
+    bool optional;  /* x-optional: where it is not there, its defaults do not apply */
     bool variable;  /* a text with a variable passes for any value (it has an "if") */
     bool inverted;  /* x-not */
     uint32_t words; /* the node of x-values: other words for a value; 0: there are none */
@@ -63,6 +64,9 @@ uint32_t owl_keys__path(const struct owl_keys *k, uint32_t key, owl_str path);
 
 /* The member of @p key whose name is nearest to what was written, or absent. */
 owl_str owl_keys__nearest(const struct owl_keys *k, uint32_t key, owl_str written);
+
+/* Whether the schema has that very word, as a key or a value. */
+bool owl_keys__word(const struct owl_keys *k, owl_str word);
 
 /* What a keyword says about a key: its node, or 0. */
 uint32_t owl_keys__find(const struct owl_keys *k, uint32_t key, owl_str keyword);

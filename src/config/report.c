@@ -1,17 +1,17 @@
 /* config/report.c - faults for people and for programs.
  * Threads: pure.
  *
- * The line of the file is shown beneath the fault, what it may not show made unreadable. */
+ * The line of the file is shown beneath the fault, what it may not show made unreadable. The words are
+ * shown as they are: what they must not repeat was taken out when the configuration was loaded. */
 #include "config/report.h"
 
+#include "base/visible.h"
 #include "codec/json.h"
-#include "codec/visible.h"
 #include "config/redact.h"
 
 enum {
     WIDTH = 160, /* characters of a line that are shown */
-    INDENT = 4,
-    QUOTED = 512 /* bytes; no reader quotes so many */
+    INDENT = 4
 };
 
 /* ---- the line --------------------------------------------------------------------------- */
@@ -58,109 +58,22 @@ static void show_line(struct owl_buf *b, const struct owl_fault *f, const struct
     *ret_before += f->at.column > at ? f->at.column - at : 0;
 }
 
-static void show_place(struct owl_buf *b, const struct owl_fault *f, const struct owl_redaction *h,
+static void show_place(struct owl_buf *b, const struct owl_config *c, const struct owl_fault *f,
                        bool colours)
 {
     size_t before, width;
-    if (!h->line.p || f->at.column > WIDTH)
+    struct owl_redaction h;
+    if (f->at.column > WIDTH)
+        return;
+    owl_redact__of(&h, c, f->at);
+    if (!h.line.p)
         return;
     owl_buf_printf(b, "%*s", INDENT, "");
-    show_line(b, f, h, &before, &width);
+    show_line(b, f, &h, &before, &width);
     owl_buf_printf(b, "\n%*s%s^", (int)(INDENT + before), "", colours ? "\033[32m" : "");
     for (size_t i = 1; i < width; i++)
         owl_buf_putc(b, '~');
     owl_buf_printf(b, "%s\n", colours ? "\033[0m" : "");
-}
-
-/* ---- words ------------------------------------------------------------------------------ */
-
-/* How many bytes two texts have in common from their first on. */
-static size_t alike(owl_str a, owl_str b)
-{
-    size_t n = 0;
-    while (n < a.n && n < b.n && a.p[n] == b.p[n])
-        n++;
-    return n;
-}
-
-/* What stands at the mark, as faults repeat it. */
-struct quotable {
-    char p[QUOTED + 4]; /* the last character may be a long one */
-    size_t n;
-    size_t clear; /* bytes that may be seen */
-    size_t told;  /* bytes that were hidden already: less than that is a word of ours */
-};
-
-/* How many bytes of @p words are what stands at the mark, with or without the sign before it (*, &,
- * a quote): a few letters, or a whole word of fewer. Readers quote what they could not read. */
-static size_t repeated(owl_str words, const struct quotable *q)
-{
-    enum { FEW = 4 }; /* so many in common are no accident */
-    size_t least = q->told > FEW ? q->told : FEW;
-    for (size_t skip = 0; skip < 2 && skip < q->n; skip++) {
-        owl_str rest = {q->p + skip, q->n - skip};
-        size_t n = alike(words, rest);
-        bool ends = n > 0 && q->told == 0 && (n == rest.n || strchr(" ,]}\"'", rest.p[n])) &&
-                    (n == words.n || strchr(" ,\"'`", words.p[n]));
-        if ((n >= least || ends) && skip + n > q->clear)
-            return n;
-    }
-    return 0;
-}
-
-/* The bytes, up to its end, of a "${" that names no variable: a secret may hold such a thing. */
-static size_t odd_variable(owl_str words)
-{
-    size_t n = 0;
-    if (words.n < 2 || memcmp(words.p, "${", 2) != 0 || owl_redact__variable(words) > 0)
-        return 0;
-    while (n < words.n && words.p[n] != '`')
-        n++;
-    return n;
-}
-
-static void find_quotable(struct quotable *q, const struct owl_redaction *h)
-{
-    owl_str rest = h->quoted ? (owl_str){h->line.p + h->at, h->line.n - h->at} : OWL_STR("");
-    while (rest.n > 0 && q->n < QUOTED) {
-        const char *from = rest.p;
-        uint32_t c = owl_text_next(&rest);
-        size_t bytes = (size_t)(rest.p - from);
-        bool odd = owl_text_unsafe(c) || (c == 0xfffd && bytes == 1);
-        memcpy(q->p + q->n, odd ? "?" : from, odd ? 1 : bytes);
-        q->n += odd ? 1 : bytes;
-        if (rest.p <= h->line.p + h->from)
-            q->clear = q->n;
-    }
-}
-
-static void put_words(struct owl_buf *b, owl_str words, const struct owl_redaction *h)
-{
-    struct quotable q = {.n = 0};
-    find_quotable(&q, h);
-    while (words.n > 0) {
-        size_t n = h->secret ? odd_variable(words) : 0;
-        if (n == 0 && h->quoted)
-            n = repeated(words, &q);
-        if (n == 0)
-            owl_buf_putc(b, words.p[0]);
-        else
-            owl_buf_putz(b, "***");
-        q.told = n > q.told ? n : q.told;
-        n = n > 0 ? n : 1;
-        words = (owl_str){words.p + n, words.n - n};
-    }
-}
-
-static void put_quoted(struct owl_buf *b, owl_str words, const struct owl_redaction *h)
-{
-    struct owl_buf open;
-    owl_buf_init(&open, b->max);
-    put_words(&open, words, h);
-    owl_json_quote(b, owl_buf_str(&open));
-    if (open.rc && !b->rc)
-        b->rc = open.rc;
-    owl_buf_done(&open);
 }
 
 /* ---- faults ----------------------------------------------------------------------------- */
@@ -184,14 +97,12 @@ void owl_report_fault(struct owl_buf *b, const struct owl_config *c, const struc
         owl_buf_printf(b, ":%u:%u", f->at.line, f->at.column);
     owl_buf_printf(b, ":%s %s%s%s:%s ", plain, bold, colour, f->warning ? "warning" : "error",
                    plain);
-    struct owl_redaction hidden;
-    owl_redact__of(&hidden, c, f->at);
-    put_words(b, f->what, &hidden);
+    owl_buf_puts(b, f->what);
     owl_buf_putc(b, '\n');
-    show_place(b, f, &hidden, colours);
+    show_place(b, c, f, colours);
     if (f->hint.p) {
         owl_buf_putz(b, "  hint: ");
-        put_words(b, f->hint, &hidden);
+        owl_buf_puts(b, f->hint);
         owl_buf_putc(b, '\n');
     }
 }
@@ -204,12 +115,10 @@ void owl_report_fault_json(struct owl_buf *b, const struct owl_config *c, const 
     if (f->at.line > 0)
         owl_buf_printf(b, ",\"line\":%u,\"column\":%u", f->at.line, f->at.column);
     owl_buf_printf(b, ",\"severity\":\"%s\",\"message\":", f->warning ? "warning" : "error");
-    struct owl_redaction hidden;
-    owl_redact__of(&hidden, c, f->at);
-    put_quoted(b, f->what, &hidden);
+    owl_json_quote(b, f->what);
     if (f->hint.p) {
         owl_buf_putz(b, ",\"hint\":");
-        put_quoted(b, f->hint, &hidden);
+        owl_json_quote(b, f->hint);
     }
     owl_buf_putc(b, '}');
 }

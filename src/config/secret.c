@@ -86,18 +86,69 @@ bool owl_secret__name(owl_str name)
     return !is_harmless(name) && (has_long_word(name) || has_short_word(name));
 }
 
-/* scheme://user:password@host */
-static bool has_password(owl_str s)
+/* Whether there is an "@" before the next slash or blank. */
+static bool has_at(owl_str s)
 {
-    for (size_t i = 0; i + 3 <= s.n; i++) {
-        if (memcmp(s.p + i, "://", 3) != 0)
-            continue;
-        bool colon = false;
-        for (size_t at = i + 3; at < s.n && s.p[at] != '/' && s.p[at] != ' '; at++) {
-            if (s.p[at] == '@')
-                return colon;
-            colon = colon || s.p[at] == ':';
-        }
+    size_t i = 0;
+    while (i < s.n && s.p[i] == '/')
+        i++;
+    while (i < s.n && s.p[i] != '/' && s.p[i] != ' ' && s.p[i] != '@')
+        i++;
+    return i < s.n && s.p[i] == '@';
+}
+
+/* scheme://user:password@host, scheme://token@host, user:password@host; a sign of it may be missing.
+ * Nobody can tell a user from a token. */
+static bool has_userinfo(owl_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        bool slashes = i + 1 < s.n && s.p[i] == '/' && s.p[i + 1] == '/';
+        if ((s.p[i] == ':' || slashes) && has_at((owl_str){s.p + i + 1, s.n - i - 1}))
+            return true;
+    }
+    return false;
+}
+
+/* 0: neither letter nor digit. */
+static int class_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return 1;
+    return c >= 'a' && c <= 'z' ? 2 : c >= 'A' && c <= 'Z' ? 3 : 0;
+}
+
+/* Whether a word looks as if drawn by lot, as keys and tokens do: digits and letters of both cases
+ * take turns as they do in no word that people write. */
+static bool is_random(owl_str word)
+{
+    enum { LEAST = 16, DIGITS = 3 };
+    size_t digits = 0, letters = 0, turns = 0;
+    int last = 0;
+    for (size_t i = 0; i < word.n; i++) {
+        int class = class_of(word.p[i]);
+        digits += class == 1;
+        letters += class > 1;
+        turns += class && last && class != last;
+        last = class ? class : last;
+    }
+    return digits + letters >= LEAST && digits >= DIGITS && letters >= DIGITS &&
+           turns * 3 >= digits + letters;
+}
+
+/* A text may hold a token that nothing around it tells of: in a path, or behind a misspelt option. */
+static bool has_token(owl_str s)
+{
+    static const char *const known[] = {"sk-",  "ghp_",        "gho_",   "ghs_",  "ghu_",  "ghr_",
+                                        "pat-", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA"};
+    enum { LEAST = 16 };
+    for (size_t i = 0, to; i < s.n; i = to) {
+        to = i;
+        while (to < s.n && (class_of(s.p[to]) || strchr("+/_-", s.p[to])))
+            to++;
+        owl_str word = {s.p + i, to - i};
+        if ((word.n >= LEAST && is_any(word, known, OWL_COUNT(known), begins)) || is_random(word))
+            return true;
+        to += to == i;
     }
     return false;
 }
@@ -165,5 +216,5 @@ bool owl_secret__text(owl_str text)
     for (size_t i = 0; i < OWL_COUNT(schemes); i++)
         if (text.n > strlen(schemes[i]) && begins(text, schemes[i]))
             return true;
-    return has_password(text) || has_assignment(text) || has_option(text);
+    return has_userinfo(text) || has_token(text) || has_assignment(text) || has_option(text);
 }

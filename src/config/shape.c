@@ -69,10 +69,12 @@ static int add_server(struct shape *s, struct owl_value *entry)
 {
     if (s->servers->kind != OWL_NODE_OBJECT)
         return 0; /* which is told when it is judged */
-    if (owl_map_get(&s->names, entry->key)) {
-        struct owl_fault *f = owl_fault_add(&s->c->faults, entry->key_at,
-                                            "two servers of this file are named `%.*s`",
-                                            (int)entry->key.n, entry->key.p);
+    const struct owl_value *first = owl_map_get(&s->names, entry->key);
+    if (first) {
+        struct owl_fault *f = owl_fault_add(
+            &s->c->faults, entry->key_at,
+            "two servers of this file are named `%.*s`: the first is at line %u, column %u",
+            (int)entry->key.n, entry->key.p, first->key_at.line, first->key_at.column);
         f->width = owl_source__key_width(s->c, entry);
         owl_fault_hint(&s->c->faults, f, "give one of them another name");
         return 0;
@@ -419,8 +421,12 @@ static const struct {
 static struct owl_nearest nearest(owl_str key)
 {
     struct owl_nearest near = {.written = key};
-    for (size_t i = 0; i < OWL_COUNT(members); i++)
-        owl_nearest_try(&near, owl_str_of(members[i].name));
+    bool snake = key.p && memchr(key.p, '_', key.n);
+    /* Of two that are as near, the one that is spelled alike: mcpServer is nearer to mcpServers. */
+    for (int other = 0; other < 2; other++)
+        for (size_t i = 0; i < OWL_COUNT(members); i++)
+            if ((strchr(members[i].name, '_') != NULL) == (snake != (other == 1)))
+                owl_nearest_try(&near, owl_str_of(members[i].name));
     return near;
 }
 

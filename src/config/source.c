@@ -102,8 +102,6 @@ int owl_source__text(struct owl_config *c, const char *path, uint32_t source, ow
 
 /* ---- parsing ---------------------------------------------------------------------------- */
 
-enum format { FORMAT_YAML, FORMAT_TOML, FORMAT_JSON };
-
 static bool ends(owl_str s, const char *suffix)
 {
     size_t n = strlen(suffix);
@@ -138,18 +136,19 @@ static bool looks_like_toml(owl_str line)
     return equals && (!colon || equals < colon);
 }
 
-static enum format format_of(owl_str name, owl_str text)
+enum owl_format owl_source__format(const struct owl_source *s)
 {
+    owl_str name = s->name, text = s->text;
     if (ends(name, ".yaml") || ends(name, ".yml"))
-        return FORMAT_YAML;
+        return OWL_FORMAT__YAML;
     if (ends(name, ".toml"))
-        return FORMAT_TOML;
+        return OWL_FORMAT__TOML;
     if (ends(name, ".json") || ends(name, ".jsonc"))
-        return FORMAT_JSON;
+        return OWL_FORMAT__JSON;
     owl_str line = first_line(text);
     if (line.n > 0 && (line.p[0] == '{' || line.p[0] == '/'))
-        return FORMAT_JSON;
-    return line.n > 0 && looks_like_toml(line) ? FORMAT_TOML : FORMAT_YAML;
+        return OWL_FORMAT__JSON;
+    return line.n > 0 && looks_like_toml(line) ? OWL_FORMAT__TOML : OWL_FORMAT__YAML;
 }
 
 /* The first line that begins with a marker, or 0. */
@@ -194,14 +193,15 @@ int owl_source__parse(struct owl_config *c, uint32_t source, struct owl_value **
     *ret_tree = NULL;
     struct owl_reading r = {
         .text = s->text, .source = source, .arena = c->arena, .faults = &c->faults};
-    if (!readable(c, source, s->text))
+    c->sources[source].damaged = !readable(c, source, s->text);
+    if (s->damaged)
         return 0;
     struct owl_value *tree = NULL;
     size_t errors = c->faults.errors;
     int rc;
-    switch (format_of(s->name, s->text)) {
-    case FORMAT_JSON: rc = owl_jsonc_read(&r, &tree); break;
-    case FORMAT_TOML: rc = owl_toml_read(&r, &tree); break;
+    switch (owl_source__format(s)) {
+    case OWL_FORMAT__JSON: rc = owl_jsonc_read(&r, &tree); break;
+    case OWL_FORMAT__TOML: rc = owl_toml_read(&r, &tree); break;
     default: rc = owl_yaml_read(&r, &tree); break;
     }
     *ret_tree = rc == 0 ? tree : NULL;

@@ -1,8 +1,11 @@
 /* config/summary.c - a configuration in a few lines.
- * Threads: pure. */
+ * Threads: pure.
+ *
+ * Nothing is promised of a section whose feature is not in this build. */
 #include "config/summary.h"
 
-#include "codec/visible.h"
+#include "base/visible.h"
+#include "config/internal.h"
 
 static void line(struct owl_buf *b, const char *name)
 {
@@ -28,6 +31,19 @@ static uint32_t count(const struct owl_config *c, const char *key)
 {
     const struct owl_value *v = owl_config_get(c, key);
     return v ? v->count : 0;
+}
+
+/* Whether this build does what a key says. */
+static bool is_built(const struct owl_config *c, const char *key)
+{
+    owl_str rest = owl_str_of(key), name;
+    uint32_t at = c->root;
+    while (owl_config_step(&rest, &name)) {
+        at = owl_keys__member(&c->keys, at, name);
+        if (owl_keys__of(&c->keys, at)->to_come)
+            return false;
+    }
+    return true;
 }
 
 /* A Unix socket, or a host and a port, which do not count then. */
@@ -85,9 +101,13 @@ static void put_servers(struct owl_buf *b, const struct owl_config *c)
 
 static void put_governance(struct owl_buf *b, const struct owl_config *c)
 {
+    bool there = owl_config_get(c, "governance") != NULL;
+    if (there && !is_built(c, "governance"))
+        return;
     line(b, "governance");
-    if (!is_on(c, "governance.enabled")) {
-        owl_buf_putz(b, "off\n");
+    if (!there || !is_on(c, "governance.enabled")) {
+        owl_buf_putz(b,
+                     there ? "off: nothing is limited\n" : "not configured: nothing is limited\n");
         return;
     }
     owl_put_visible(b, text(c, "governance.default_quota.max_calls_per_minute"));
@@ -100,6 +120,27 @@ static void put_governance(struct owl_buf *b, const struct owl_config *c)
     owl_buf_putz(b, " a month for each client\n");
 }
 
+static void put_logging(struct owl_buf *b, const struct owl_config *c)
+{
+    line(b, "logging");
+    owl_put_visible(b, text(c, "logging.level"));
+    owl_buf_putz(b, " as ");
+    owl_put_visible(b, text(c, "logging.format"));
+    owl_buf_putz(b, " to ");
+    owl_put_visible(b, text(c, "logging.output"));
+    owl_buf_putc(b, '\n');
+}
+
+static void put_checked(struct owl_buf *b, const struct owl_config *c)
+{
+    for (size_t i = 0; i < c->n_checked; i++) {
+        owl_buf_putz(b, i ? ", " : "  checked only: ");
+        owl_put_visible(b, c->checked[i]);
+    }
+    if (c->n_checked > 0)
+        owl_buf_putz(b, " (not in this build yet, without effect)\n");
+}
+
 void owl_config_summary(struct owl_buf *b, const struct owl_config *c)
 {
     owl_str transport = text(c, "transport");
@@ -108,19 +149,18 @@ void owl_config_summary(struct owl_buf *b, const struct owl_config *c)
     owl_buf_putc(b, '\n');
     if (owl_str_is(transport, "http"))
         put_http(b, c);
-    put_servers(b, c);
+    if (is_built(c, "servers"))
+        put_servers(b, c);
     line(b, "tools");
     owl_put_visible(b, text(c, "tools.default_timeout_seconds"));
     owl_buf_putz(b, " s for a call at most\n");
-    line(b, "skills");
-    owl_put_visible(b, text(c, "resources.skills_dir"));
-    owl_buf_putc(b, '\n');
+    if (is_built(c, "resources.skills_dir")) {
+        line(b, "skills");
+        owl_put_visible(b, text(c, "resources.skills_dir"));
+        owl_buf_putc(b, '\n');
+    }
     put_governance(b, c);
-    line(b, "logging");
-    owl_put_visible(b, text(c, "logging.level"));
-    owl_buf_putz(b, " as ");
-    owl_put_visible(b, text(c, "logging.format"));
-    owl_buf_putz(b, " to ");
-    owl_put_visible(b, text(c, "logging.output"));
-    owl_buf_putc(b, '\n');
+    if (is_built(c, "logging"))
+        put_logging(b, c);
+    put_checked(b, c);
 }

@@ -6,7 +6,7 @@
 #include "config/config.h"
 
 /* Appends a line for each thing that an operator wants to see before a start: how clients reach the
- * server, what it serves, what it connects to, what it allows. No secrets. */
+ * server, what it serves, what it connects to, what it allows; and what is checked only. No secrets. */
 void owl_config_summary(struct owl_buf *b, const struct owl_config *c);
 
 #endif

@@ -1,7 +1,7 @@
-/* config/trust.h - which project files may run commands.
+/* config/trust.h - which files that a project brings along may run something.
  * Layer: config. Threads: one at a time; several processes may change the list.
  *
- * A project's file names commands, so that reading a repository must not run what it says. The list
+ * A project's file names commands, and a start in its folder must not run what nobody has read. The list
  * holds the digest of each file that the user has looked at; a file that has changed is no longer
  * trusted. It is $XDG_STATE_HOME/owlclaw/trust (~/.local/state/owlclaw/trust): a line a file, mode
  * 0600, replaced as a whole. */

@@ -53,7 +53,7 @@ OWL_NODISCARD int owl_variables__expand(struct owl_variables *v, struct owl_aren
 
 /* Whether a name speaks of secrets: API_TOKEN, Authorization, dbPassword; not token_file. */
 bool owl_secret__name(owl_str name);
-/* Whether a text carries one: https://user:password@host/, --token=x, x --token y, Bearer x. */
+/* Whether a text carries one: https://user:password@host/, https://x@host/, --token=x, x --token y, Bearer x. */
 bool owl_secret__text(owl_str text);
 /* Whether an argument is one because of that before it: "--token", or "-u" before "me:password". */
 bool owl_secret__option(owl_str option, owl_str text);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/visible.h"
 #include "codec/json.h"
-#include "codec/visible.h"
 
 struct owl_value *owl_value_new(struct owl_arena *a, enum owl_node_kind kind, struct owl_mark at)
 {
@@ -215,28 +215,6 @@ void owl_value_pointer(struct owl_buf *b, const struct owl_value *root, const st
 /* Faults that cannot be kept; so that a file of nothing else takes no memory, they have no words. */
 static OWL_THREAD_LOCAL struct owl_fault nowhere; /* of those that are not kept */
 
-/* Makes a "?" of what a terminal would act upon, and returns the bytes that are left. A text that
- * was cut may end within a character. */
-static size_t tamed(char *line, size_t n, bool cut)
-{
-    size_t length = 0;
-    for (owl_str rest = {line, n}; rest.n > 0;) {
-        const char *from = rest.p;
-        uint32_t c = owl_text_next(&rest);
-        size_t bytes = (size_t)(rest.p - from);
-        bool broken = c == 0xfffd && bytes == 1;
-        if (cut && broken && rest.n < 3)
-            break;
-        if (broken || owl_text_unsafe(c)) {
-            line[length++] = '?';
-        } else {
-            memmove(line + length, from, bytes);
-            length += bytes;
-        }
-    }
-    return length;
-}
-
 /* The text is ours but for what it quotes. */
 OWL_PRINTF(3, 0)
 static owl_str shown(struct owl_arena *a, const struct owl_fault *fault, const char *fmt,
@@ -249,7 +227,7 @@ static owl_str shown(struct owl_arena *a, const struct owl_fault *fault, const c
     if (n < 0)
         return (owl_str){NULL, 0};
     bool cut = (size_t)n >= sizeof line;
-    size_t length = tamed(line, cut ? sizeof line - 1 : (size_t)n, cut);
+    size_t length = owl_text_tame(line, cut ? sizeof line - 1 : (size_t)n, cut);
     char *copy = owl_arena_dup(a, (owl_str){line, length});
     return copy ? (owl_str){copy, length} : (owl_str){NULL, 0};
 }

@@ -5,7 +5,7 @@
  * else, a reader of YAML 1.1 included; otherwise it is quoted as JSON does, which is YAML too. */
 #include "formats/value.h"
 
-#include "codec/visible.h"
+#include "base/visible.h"
 
 enum { COMMENT_COLUMN = 40 };
 

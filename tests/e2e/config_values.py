@@ -173,7 +173,7 @@ class Drawing:
     def allowed(self, path, name, written):
         """Whether a member may stand beside those that are there."""
         if name == "url" and path == ("store",):
-            return "path" not in written
+            return False  # refused, as long as there is no PostgreSQL
         if name in ("command", "url", "transport") and path[:1] == ("servers",):
             return False
         if name == "key_sha256" and "key" in written:

@@ -94,6 +94,19 @@ def help_of_every_level():
         equal(owlclaw("--help", *words).out, done.out, "help asked for in front")
 
 
+@test()
+def every_command_of_the_server_has_a_short_form():
+    contains(owlclaw("--help").out, "\n  config ")
+    for words in (["config"], ["config", "validate"], ["config", "show"], ["config", "import"]):
+        full = owlclaw("mcp-server", *words, "--help")
+        equal(owlclaw(*words, "--help").out, full.out)
+        contains(full.out, f"Short form: owlclaw {' '.join(words)}\n")
+    check("Short form" not in owlclaw("schema", "validate", "--help").out, "it has none")
+    refuses(owlclaw("confg"), 'there is no command "confg"; did you mean "config"?')
+    refuses(owlclaw("config", "valdate"), 'there is no command "mcp-server config valdate"; '
+            'did you mean "mcp-server config validate"?')
+
+
 @test("OR-12.8")
 def help_fits_the_terminal():
     for name, words in LEVELS.items():
@@ -593,8 +606,10 @@ def bash_completes():
         equal(complete("schema", "--color", "=", "n"), ["never"])
         equal(complete("schema", "--color", "="), ["auto", "always", "never"])
         equal(complete("schema", "validate", "--json", "o"), ["one.json"])
-        equal(complete("docs", ""), ["mcp-server", "trust", "schema"])
-        equal(complete("mcp-server", "config", "s"), ["show", "schema"])
+        equal(complete("docs", ""), ["mcp-server", "config", "trust", "schema"])
+        for words in (["mcp-server", "config"], ["config"]):
+            equal(complete(*words, "s"), ["show", "schema"])
+            equal(complete(*words, "validate", "--st"), ["--strict"])
         equal(complete("--j"), ["--json"])
 
 

@@ -106,7 +106,7 @@ def options_stand_over_variables_over_files_over_defaults_for_every_key(box):
     env = {variable(path): as_text(values[1][0]) for path, (_, values) in every.items()}
     options = [word for path, (_, values) in every.items()
                for word in ("--set", f"{'.'.join(path)}={as_text(values[2][0])}")]
-    bare = box.tree(cwd=box.home)
+    bare = box.tree("--set", "governance={}", cwd=box.home)
     for path, (key, _) in every.items():
         if "default" in key:
             equal(at(bare, *path), key["default"], f"default of {path}")
@@ -125,6 +125,7 @@ def the_five_variables_of_the_design_override_the_file(box):
             ("MCP_SERVER_TOOLS_TIMEOUT", "tools.default_timeout_seconds", 300, "2m", 120),
             ("MCP_SERVER_SKILLS_DIR", "resources.skills_dir", "./capabilities", "/s", "/s"),
             ("MCP_SERVER_GOVERNANCE_ENABLED", "governance.enabled", True, "off", False)]
+    box.write("mcp-server.yaml", "mcp_server: {governance: {}}\n")
     for name, key, default, text, value in rows:
         equal(at(box.tree(), key), default, f"default of {key}")
         equal(at(box.tree(env={name: text}), key), value, name)
@@ -182,7 +183,7 @@ def options_that_cannot_be_meant_are_refused(box):
     for word in ("http.port", "=3", "="):
         done = box.config("validate", "--set", word, code=2)
         equal(done.err.splitlines()[0],
-              f"owlclaw: --set {word}: expected KEY=VALUE, for example http.port=9000")
+              "owlclaw: --set needs KEY=VALUE, for example --set http.port=9000")
         equal(done.out, "")
     for option, words in [("http.prot=3", ["--set", "no key `http.prot`", "`http.port`"]),
                           ("http.port=x", ["--set", "whole number"]),
@@ -346,30 +347,64 @@ def faults_beyond_those_told_are_counted(box):
     contains(done.out, f"({told['leftOut']} more are not shown)")
 
 
+@box_test()
+def without_a_section_governance_limits_nothing(box):
+    check("governance" not in box.tree(), "no defaults of what is not there")
+    contains(box.config("show").out, "# governance is not configured: nothing is limited\n")
+    box.write("mcp-server.yaml", "mcp_server: {governance: {currency: USD}}\n")
+    equal(at(box.tree(), "governance.default_quota.max_calls_per_minute"), 60)
+    check("nothing is limited" not in box.config("show").out, "there is a section")
+    faults = json.loads(box.config("validate", "--json").out)["faults"]
+    equal([f["message"] for f in faults],
+          ["`governance` is checked only: it is not in this build yet, and has no effect"])
+
+
+@box_test()
+def a_store_on_another_machine_is_refused(box):
+    box.write("mcp-server.yaml", "mcp_server: {store: {url: 'postgresql://u:hunter2@h/d'}}\n")
+    told = json.loads(box.config("validate", "--json", code=1).out)["faults"]
+    error = [f for f in told if f["severity"] == "error"]
+    equal([(f["line"], f["message"]) for f in error],
+          [(1, "`store.url`: PostgreSQL is not in this build yet")])
+    contains(error[0]["hint"], "`store.path`")
+    check("hunter2" not in box.config("validate", code=1).out, "the password")
+
+
+@box_test()
+def a_file_may_be_named_without_an_option(box):
+    box.write("a.json", {"mcpServers": {"x": {"url": "https://h/"}}})
+    box.write("b.yaml", "mcp_server: {http: {port: 7}}\n")
+    contains(box.config("validate", "a.json", "b.yaml").out, "a.json, b.yaml: valid")
+    contains(box.run("config", "validate", "b.yaml", "--config", "a.json").out, "a.json, b.yaml: valid")
+    equal(json.loads(box.run("config", "show", "--json", "b.yaml").out)["mcp_server"]["http"]["port"], 7)
+    for words in (["http.port", "b.yaml"], ["./b.yaml", "http.port"]):
+        contains(box.config("show", *words).out, "7")
+    contains(box.config("show", "http.port", "http.host", code=2).err, "one KEY")
+    contains(box.config("validate", "nope.yaml", code=1).out, "nope.yaml: error: there is no such file")
+
+
 @box_test("OR-10.7")
 def a_good_configuration_is_summed_up(box):
     def summary(**tree):
         box.write("mcp-server.json", own(**tree))
         text = box.config("validate").out
         return dict(re.findall(r"^  (\w+) +(.*)$", text[text.index(": valid"):], re.M))
-    equal(summary(), {"transport": "stdio", "tools": "300 s for a call at most", "skills": "./capabilities",
-                      "governance": "60 calls a minute, 1000 a day, 500 CNY a month for each client",
-                      "logging": "INFO as json to stderr"})
-    many = {f"s{i}": {"command": "c", "enabled": i > 1} for i in range(8)}
+    nothing = "not configured: nothing is limited"
+    equal(summary(), {"transport": "stdio", "tools": "300 s for a call at most", "governance": nothing})
     told = summary(transport="http", http={"host": "::1", "port": 9, "cors": {"allowed_origins": ["*"]}},
-                   servers=many, governance={"enabled": False}, logging={"level": "ERROR", "format": "text",
-                                                                         "output": "x.log"})
+                   servers={"s": {"command": "c"}}, governance={"enabled": True}, logging={"level": "ERROR"})
     equal(told["http"], "[::1]:9, no TLS, CORS for 1 origin")
-    equal(told["servers"], "8, 2 of them off: s0, s1, s2, s3, s4, s5, …")
-    equal((told["governance"], told["logging"]), ("off", "ERROR as text to x.log"))
+    equal(sorted(told), ["checked", "http", "tools", "transport"], "nothing is promised that is not built")
+    equal(told["checked"], "only: servers, governance, logging (not in this build yet, without effect)")
     tls = {"enabled": True, "cert_file": "c", "key_file": "k", "client_ca_file": "a", "verify_client": True}
     told = summary(transport="http", http={"host": "0.0.0.0", "tls": tls,
                                            "cors": {"enabled": False, "allowed_origins": ["*", "http://x"]}})
     equal(told["http"], "0.0.0.0:8080, TLS with client certificates")
     told = summary(transport="http", http={"tls": {**tls, "verify_client": False},
                                            "cors": {"allowed_origins": ["http://y", "http://x"]}},
-                   servers={"s": {"command": "c"}})
-    equal((told["http"], told["servers"]), ("127.0.0.1:8080, TLS, CORS for 2 origins", "1: s"))
+                   resources={"skills_dir": "x"})
+    equal((told["http"], told["governance"]), ("127.0.0.1:8080, TLS, CORS for 2 origins", nothing))
+    equal(told["checked"], "only: resources.skills_dir (not in this build yet, without effect)")
 
 
 @box_test("OD-9.1.4 OD-9.4.1 OD-9.1.25 OD-9.1.5")

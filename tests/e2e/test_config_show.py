@@ -89,7 +89,6 @@ SECRETS = """
 mcp_server:
   title: %(s)s-not
   state_key: "%(hex)s"
-  store: {url: "postgresql://u:%(s)s@h/d"}
   http:
     auth:
       api_keys: [{name: a, key: %(s)s}]
@@ -119,7 +118,7 @@ def secrets_are_never_shown(box):
                   ["show", "servers.a.args", "--json"]):
         done = box.config(*words, env=env)
         check(not hidden.search(done.out + done.err), f"{words}: {done.out}{done.err}")
-    equal(len(hidden.findall(box.config("show", "--secrets", env=env).out)), 12)
+    equal(len(hidden.findall(box.config("show", "--secrets", env=env).out)), 11)
     equal(json.loads(box.config("show", "state_key", "--json", env=env).out), "********")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""owlclaw trust: a project's .kode.json counts once its user has said so."""
+"""owlclaw trust: what a folder brings along runs nothing before its user has said so."""
 
 import stat
 
@@ -99,6 +99,84 @@ def a_list_that_cannot_be_written_is_left_alone(box):
     done = box.run("trust", code=2, preexec_fn=no_room)
     contains(done.err, "cannot write")
     equal(sorted(p.name for p in (box.state / "owlclaw").iterdir()), ["trust.lock"])
+
+
+# ---- files of our own ----------------------------------------------------------------------------
+
+RUNS = {
+    "mcp-server.yaml": "mcp_server: {servers: {a: {command: evil}}}\n",
+    "mcp-server.yml": "mcp_server: {handlers: {python: {modules: [evil]}}}\n",
+    "mcp-server.toml": '[[mcp.servers]]\nname = "a"\ncommand = "evil"\n',
+    "mcp-server.json": own(handlers={"plugins": [{"path": "./evil.so"}]}),
+    "owlclaw.yaml": "capabilities: ./evil\n",
+}
+
+
+def refusals(box, *options, **more):
+    return [f for f in box.faults(*options, **more) if "trust" in f["message"]]
+
+
+@box_test("KO-6.1.b")
+def a_file_that_is_found_and_runs_something_is_trusted_first(box):
+    for name, content in RUNS.items():
+        path = box.write(name, content)
+        faults = refusals(box)
+        equal([(f["file"], f["severity"]) for f in faults], [(name, "warning")])
+        contains(faults[0]["message"], "a start would refuse this file")
+        contains(faults[0]["hint"], f"`owlclaw trust {name}`")
+        contains(faults[0]["hint"], f"`--config {name}`")
+        contains(box.config("show").err, "a start would refuse this file")
+        equal(refusals(box, "--config", name), [], "a file that is named is meant")
+        equal(refusals(box, "--trust-project"), [])
+        equal(box.run("trust", name).out, f"{path} is trusted until it changes\n")
+        equal(refusals(box), [])
+        path.write_text(path.read_text() + "\n")
+        contains(refusals(box)[0]["message"], "has changed since it was trusted")
+        box.run("trust")  # the file that would be read
+        equal(refusals(box), [])
+        path.unlink()
+
+
+@box_test()
+def a_file_that_runs_nothing_need_not_be_trusted(box):
+    for tree in ({"http": {"port": 1}}, {"servers": {"a": {"url": "https://h/mcp"}}},
+                 {"handlers": {"python": {"modules": []}}}, {"resources": {"skills_dir": "x"}}):
+        box.write("mcp-server.json", own(**tree))
+        equal(refusals(box), [], f"{tree}")
+    for tree in ({"servers": {"a": {"url": "https://h/mcp", "env_file": ".env"}}},
+                 {"handlers": {"python": {"interpreter": "./evil"}}},
+                 {"handlers": {"commands": {"t": {"command": "evil", "description": "d"}}}}):
+        box.write("mcp-server.json", own(**tree))
+        equal(len(refusals(box)), 1, f"{tree}")
+
+
+@box_test()
+def what_a_found_file_includes_is_trusted_by_itself(box):
+    box.write("~/.kode.json", kode(mine={"command": "mine"}))
+    box.write("mcp-server.yaml", "include: teams/*.yaml\nmcp_server: {http: {port: 1}}\n")
+    box.write("teams/a b.yaml", "mcp_server: {servers: {a: {command: evil}}}\n")
+    box.write("teams/c.yaml", "mcp_server: {servers: {mine: {env: {LD_PRELOAD: ./evil.so}}}}\n")
+    faults = refusals(box)
+    equal([f["file"] for f in faults], ["teams/a b.yaml", "teams/c.yaml"])
+    contains(faults[0]["message"], "`servers.a.command`")
+    contains(faults[0]["hint"], "`owlclaw trust 'teams/a b.yaml'`", "for a shell")
+    contains(faults[1]["message"], "`servers.mine.env.LD_PRELOAD`")
+    box.run("trust", "teams/c.yaml")
+    equal([f["file"] for f in refusals(box)], ["teams/a b.yaml"])
+    box.run("trust", "teams/a b.yaml")
+    equal(refusals(box), [])
+
+
+@box_test()
+def trust_without_a_file_takes_the_project_s(box):
+    own_file = box.write("mcp-server.toml", RUNS["mcp-server.toml"])
+    equal(box.run("trust").out, f"{own_file} is trusted until it changes\n")
+    project = box.write(".kode.json", kode())
+    equal(box.run("trust").out, f"{project} is trusted until it changes\n")
+    equal(box.run("trust", "--remove").out, f"{project} is no longer trusted\n")
+    project.unlink()
+    equal(box.run("trust", "--remove").out, f"{own_file} is no longer trusted\n")
+    equal(box.run("trust", "--list").out, "")
 
 
 main()

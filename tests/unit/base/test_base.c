@@ -166,10 +166,31 @@ TEST(a_log_line_cannot_be_forged_or_overrun, "")
 {
     struct owl_log log = {keep, logged, OWL_LEVEL_DEBUG};
     OWL_LOG(&log, OWL_LEVEL_INFO, "a", "x\ny\x1b[31m%s", "\r\x7f");
-    assert_string_equal(logged, "a: x y [31m  ");
+    assert_string_equal(logged, "a: x y?[31m ?");
     OWL_LOG(&log, OWL_LEVEL_INFO, "a", "%05000d", 1);
     assert_in_range(strlen(logged), 1000, 1023);
     assert_string_equal(logged + strlen(logged) - 3, "...");
+}
+
+TEST(a_log_line_holds_nothing_that_drives_a_terminal, "")
+{
+    struct owl_log log = {keep, logged, OWL_LEVEL_DEBUG};
+    OWL_LOG(&log, OWL_LEVEL_INFO, "a", "%s",
+            "csi \xc2\x9b"
+            "2J nel \xc2\x85 end");
+    assert_string_equal(logged, "a: csi ?2J nel ? end");
+    OWL_LOG(&log, OWL_LEVEL_INFO, "a", "%s",
+            "rlo \xe2\x80\xae lri \xe2\x81\xa6 ls \xe2\x80\xa8 bom \xef\xbb\xbf");
+    assert_string_equal(logged, "a: rlo ? lri ? ls ? bom ?");
+    OWL_LOG(&log, OWL_LEVEL_INFO, "a", "%s", "bytes \xff\x9b\xc0\xaf\xe5\x90");
+    assert_string_equal(logged, "a: bytes ??????");
+    OWL_LOG(&log, OWL_LEVEL_INFO, "a", "%s", "Grüße 名前 🦉 e\xcc\x81");
+    assert_string_equal(logged, "a: Grüße 名前 🦉 e\xcc\x81");
+    for (int pad = 1000; pad < 1030; pad++) { /* a line is never cut within a character */
+        OWL_LOG(&log, OWL_LEVEL_INFO, "a", "%0*d名名名名名名名名名名", pad, 1);
+        assert_null(strchr(logged, '?'));
+        assert_string_equal(logged + strlen(logged) - 3, "...");
+    }
 }
 
 TEST(levels_are_spelled_as_mcp_does, "")

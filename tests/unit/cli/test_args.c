@@ -111,7 +111,7 @@ TEST(help_and_version_need_nothing_else, "OR-12.8 OR-12.9")
 
 TEST(every_mistake_has_its_sentence, "")
 {
-    refused("", "a command is missing: mcp-server, trust, schema");
+    refused("", "a command is missing: mcp-server, config, trust, schema");
     refused("schema", "\"schema\" needs one of its commands: validate");
     refused("shcema", "there is no command \"shcema\"; did you mean \"schema\"?");
     refused("schema|valid",

@@ -63,6 +63,25 @@ TEST(foreign_text_cannot_drive_the_terminal, "")
     is(&p, "a�[31mb c d�����名");
 }
 
+TEST(foreign_text_in_tables_and_paragraphs_cannot_either, "")
+{
+    static const char *const cells[] = {"a\xc2\x9b"
+                                        "2Jb",
+                                        "c\x1b[1md",
+                                        "e\xe2\x80\xae"
+                                        "f",
+                                        "x",
+                                        "\xc2\x85",
+                                        "名\xff"};
+    struct owl_print p = memory(80, OWL_COLOUR_NEVER);
+    owl_print_table(&p, cells, 3, 2);
+    is(&p, "  a�2Jb  c�[1md  e�f\n  x      �       名�\n");
+    p = memory(80, OWL_COLOUR_NEVER);
+    owl_print_wrapped(&p, 0, 0, "one\ttwo\x1b[2J \xe2\x80\x8bthree\n");
+    is(&p, "one two�[2J �three\n\n");
+    assert_int_equal(owl_text_width(OWL_STR("\xe2\x80\x8b")), 1); /* as it is shown */
+}
+
 TEST(paragraphs_are_wrapped, "")
 {
     struct owl_print p = memory(12, OWL_COLOUR_NEVER);

@@ -80,11 +80,6 @@ TEST(without_any_file_there_are_the_defaults,
         {"tools.cache_ttl_seconds", "300"},
         {"resources.skills_dir", "\"./capabilities\""},
         {"resources.cache_ttl_seconds", "600"},
-        {"governance.enabled", "true"},
-        {"governance.default_quota.monthly_budget", "500"},
-        {"governance.default_quota.max_calls_per_minute", "60"},
-        {"governance.default_quota.max_calls_per_day", "1000"},
-        {"governance.default_quota.max_cost_per_call", "10"},
         {"logging.level", "\"INFO\""},
         {"logging.format", "\"json\""},
         {"logging.output", "\"stderr\""},
@@ -101,6 +96,12 @@ TEST(without_any_file_there_are_the_defaults,
     const struct owl_ignored *ignored;
     assert_int_equal(owl_config_ignored(b.c, &ignored), 0);
     assert_null(owl_config_get(b.c, "http.nothing.there"));
+    assert_value(&b, "governance", NULL); /* without a section nothing is limited */
+    box_try(&b, "a.yaml", "mcp_server: {governance: {}}\n");
+    assert_value(&b, "governance.enabled", "true");
+    assert_value(&b, "governance.default_quota",
+                 "{\"monthly_budget\":500,\"max_calls_per_minute\":60,\"max_calls_per_day\":1000,"
+                 "\"max_cost_per_call\":10}");
     box_close(&b);
 }
 
@@ -627,10 +628,9 @@ TEST(features_to_come_are_told_once_a_key, "")
             "mcp_server:\n  governance: {enabled: true}\n  tools: {async_threshold_seconds: 3}\n"
             "  servers: {a: {command: x}, b: {command: y}}\n");
     assert_errors(&b, 0);
-    assert_says(&b,
-                "a.yaml:2:3: warning: `governance` is not in this build yet, and has no effect");
-    assert_says(&b,
-                "a.yaml:3:11: warning: `tools.async_threshold_seconds` is not in this build yet");
+    assert_says(&b, "a.yaml:2:3: warning: `governance` is checked only: it is not in this build "
+                    "yet, and has no effect");
+    assert_says(&b, "a.yaml:3:11: warning: `tools.async_threshold_seconds` is checked only");
     assert_says_not(&b, "governance.enabled");
     assert_says_not(&b, "resources");
     assert_int_equal(owl_config_faults(b.c)->n, 3);

@@ -273,7 +273,7 @@ TEST(what_is_wrong_with_foreign_servers_breaks_only_them, "")
     assert_string_equal(owl_config_server_fault(b.c, OWL_STR("b")).p,
                         "`disabled` must be true or false, but is a text");
     assert_string_equal(owl_config_server_fault(b.c, OWL_STR("c")).p,
-                        "`servers.c` must be a map, but is \"npx\"");
+                        "`servers.c` must be a map, but is a text");
     assert_null(owl_config_server_fault(b.c, OWL_STR("d")).p);
     assert_non_null(owl_config_server_fault(b.c, OWL_STR("e")).p);
     assert_null(owl_config_server_fault(b.c, OWL_STR("nobody")).p);
@@ -441,7 +441,7 @@ TEST(files_that_cannot_be_read_are_told, "")
     assert_says(&b, "wide.yaml:1:1: error: the file is UTF-16 text\n");
     box_try(&b, "m.yaml", "mcp_server:\n<<<<<<< HEAD\n  name: a\n=======\n  name: b\n>>>>>>> x\n");
     assert_says(&b, "m.yaml:2:1: error: two versions of the file were not merged here\n    <<<<<<< "
-                    "HEAD\n    ^~~~~~~\n");
+                    "****\n    ^~~~~~~\n");
     assert_errors(&b, 1);
     box_close(&b);
 }
@@ -537,5 +537,46 @@ TEST(names_with_signs_of_patterns_mean_themselves, "")
     LOAD(&b, FILES("a[1]*/mcp-server.yaml"));
     assert_errors(&b, 0);
     assert_value(&b, "name", "\"n\"");
+    box_close(&b);
+}
+
+TEST(a_slip_is_taken_for_the_key_that_is_spelled_alike, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.json", "{\"mcpServer\":{\"a\":{\"command\":\"x\"}}}");
+    assert_says(&b, "hint: did you mean `mcpServers`?\n");
+    box_try(&b, "a.yaml", "mcp_serve: {}\n");
+    assert_says(&b, "hint: did you mean `mcp_server`?\n");
+    box_close(&b);
+}
+
+TEST(a_hint_is_in_the_language_of_its_file, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.json", "{\"mcpServers\":{\"a\":{\"command\":\"x\",\"env\":[\"A=b\"]}}}");
+    assert_says(&b, "hint: write {\"NAME\": \"value\"} instead of the list\n");
+    box_try(&b, "a.toml", "[mcp_server.servers.a]\ncommand = 'x'\nenv = ['A=b']\n");
+    assert_says(&b, "hint: write { NAME = \"value\" } instead of the list\n");
+    box_try(&b, "a.yaml", "mcp_server: {servers: {a: {command: x, env: [A=b]}}}\n");
+    assert_says(&b, "hint: write `NAME: value` for each, without `- ` before it\n");
+    box_try(&b, "a.json", "{\"mcp_server\":{\"http\":[{\"port\":1}]}}");
+    assert_says(&b, "hint: write its keys in braces, without the brackets around them\n");
+    box_close(&b);
+}
+
+TEST(a_name_that_is_there_twice_is_told_with_its_first_place, "")
+{
+    struct box b;
+    box_open(&b);
+    box_try(&b, "a.toml",
+            "[[mcp.servers]]\nname = 'a'\ncommand = 'x'\n\n[[mcp.servers]]\n"
+            "name = 'a'\ncommand = 'y'\n");
+    assert_says(&b,
+                "a.toml:6:8: error: two servers of this file are named `a`: the first is at line "
+                "2, column 8\n");
+    box_try(&b, "a.toml", "[tool]\n[tool]\n");
+    assert_says(&b, "the table [tool] is there already: line 1, column 1 defines it\n");
     box_close(&b);
 }

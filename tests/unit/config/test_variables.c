@@ -237,7 +237,16 @@ TEST(names_and_texts_that_speak_of_secrets, "")
     assert_true(owl_secret__text(OWL_STR("--api-key=abc")));
     assert_true(owl_secret__text(OWL_STR("https://h/?token=abc")));
     assert_true(owl_secret__text(OWL_STR("bearer abc")));
-    assert_false(owl_secret__text(OWL_STR("https://me@host/a:b")));
+    assert_true(owl_secret__text(OWL_STR("https://token@host/a:b")));
+    assert_true(owl_secret__text(OWL_STR("https:/token@host/")));
+    assert_true(owl_secret__text(OWL_STR("https//token@host/")));
+    assert_true(owl_secret__text(OWL_STR("x https://h/ postgres://u:p@h")));
+    assert_false(owl_secret__text(OWL_STR("https://host/@scope/a:b")));
+    assert_false(owl_secret__text(OWL_STR("npx -y @scope/server@1.2.3")));
+    assert_true(owl_secret__text(OWL_STR("https://h/mcp/k3Jd82hsA01mZq9x/sse")));
+    assert_true(owl_secret__text(OWL_STR("--tken sk-abcdefghijklmnop")));
+    assert_false(owl_secret__text(OWL_STR("gpt-4o-mini-2024-07-18")));
+    assert_false(owl_secret__text(OWL_STR("/usr/lib/x86_64-linux-gnu/getElementById2")));
     assert_false(owl_secret__text(OWL_STR("--port=3")));
     assert_true(owl_secret__text(OWL_STR("--key=abc")));
     assert_true(owl_secret__text(OWL_STR("--jwt=abc")));
