@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test schema-diff bench fuzz lint format requirements install clean
+.PHONY: help build run test soak schema-diff bench fuzz lint format requirements install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -19,6 +19,10 @@ run: build ## the example server on http://127.0.0.1:8080/mcp, until Ctrl-C
 test: ## every test: normal, ASan+UBSan and TSan
 	@tools/bootstrap test
 	@tests/run
+
+soak: ## the long forms, for hours: every number of reactors, longer fuzzing, other clients
+	@tools/bootstrap test
+	@tests/run --soak
 
 SEED ?= 1
 PAIRS ?= 100000
