@@ -50,10 +50,8 @@ format: ## lay out the C sources as .clang-format says
 requirements: ## docs/requirements.md from the last test run
 	@tools/requirements
 
-install: build ## into $DESTDIR$PREFIX
-	@meson configure build -Dprefix=$(abspath $(PREFIX))
-	@ninja --quiet -C build >/dev/null
-	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
+install: ## into $DESTDIR$PREFIX (PREFIX is /usr/local); says where everything is
+	@tools/install "$(PREFIX)" "$(DESTDIR)"
 
 clean: ## remove build/
 	@rm -rf build
