@@ -57,6 +57,15 @@ LANGUAGES = {
           "github.com/mark3labs/mcp-go@latest"), ("go", "mod", "tidy"),
          ("go", "build", "-o", "driver", ".")),
         ("./driver",)),
+    "rust": Language(
+        ("cargo",), ("rmcp legacy", "rmcp auto"),
+        (("cargo", "update"), ("cargo", "build")),
+        ("target/debug/driver",)),
+    "java": Language(
+        ("java", "mvn"), ("java-sdk",),
+        (("mvn", "-q", "-B", "-U", "compile", "dependency:build-classpath",
+          "-Dmdep.outputFile=classpath"),),
+        ("sh", "-c", 'exec java -cp "target/classes:$(cat classpath)" driver "$@"', "driver")),
 }
 
 
