@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help build run test schema-diff bench fuzz lint format requirements install clean
+.PHONY: help build run test soak schema-diff bench fuzz lint format requirements install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
@@ -19,6 +19,10 @@ run: build ## the example server on http://127.0.0.1:8080/mcp, until Ctrl-C
 test: ## every test: normal, ASan+UBSan and TSan
 	@tools/bootstrap test
 	@tests/run
+
+soak: ## the long forms, for hours: every number of reactors, longer fuzzing, other clients
+	@tools/bootstrap test
+	@tests/run --soak
 
 SEED ?= 1
 PAIRS ?= 100000
@@ -46,10 +50,8 @@ format: ## lay out the C sources as .clang-format says
 requirements: ## docs/requirements.md from the last test run
 	@tools/requirements
 
-install: build ## into $DESTDIR$PREFIX
-	@meson configure build -Dprefix=$(abspath $(PREFIX))
-	@ninja --quiet -C build >/dev/null
-	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
+install: ## into $DESTDIR$PREFIX (PREFIX is /usr/local); says where everything is
+	@tools/install "$(PREFIX)" "$(DESTDIR)"
 
 clean: ## remove build/
 	@rm -rf build

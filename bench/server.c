@@ -18,14 +18,6 @@ enum { MANY = 100 * 1000 };
     "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"," \
     "\"description\":\"What is to be said again.\"}},\"required\":[\"message\"]}"
 
-static owl_server *running;
-
-static void on_signal(int signo)
-{
-    (void)signo;
-    owl_server_stop(running);
-}
-
 static int echo(owl_call *call, void *data)
 {
     (void)data;
@@ -45,7 +37,7 @@ static int change(owl_call *call, void *data)
 {
     (void)data;
     owl_error error;
-    if (add_tool(running, "echo", &error) != 0)
+    if (add_tool(owl_call_server(call), "echo", &error) != 0)
         return owl_call_fail(call, "%s", error.message);
     return owl_result_text(call, "changed");
 }
@@ -77,7 +69,6 @@ static int set_up(owl_server **ret_server, unsigned reactors, unsigned tools, ow
         rc = add_tools(*ret_server, tools, reterr);
     if (rc == 0)
         rc = owl_server_listen(*ret_server, "127.0.0.1:0", reterr);
-    running = *ret_server;
     return rc == 0 ? owl_server_start(*ret_server, reterr) : rc;
 }
 
@@ -100,16 +91,20 @@ int main(int argc, char **argv)
         setrlimit(RLIMIT_NOFILE, &descriptors);
     }
 
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGTERM);
+    sigprocmask(SIG_BLOCK, &held, NULL); /* it waits for sigwait() */
+
     owl_server *server = NULL;
     owl_error error = {0};
-    int rc = set_up(&server, reactors, tools, &error);
+    int rc = set_up(&server, reactors, tools, &error), signo;
     if (rc == 0) {
-        signal(SIGTERM, on_signal);
         fprintf(stderr, "listening on http://127.0.0.1:%d/mcp\n", owl_server_port(server));
-        rc = owl_server_join(server);
+        sigwait(&held, &signo);
     } else {
         fprintf(stderr, "server: %s\n", error.message);
     }
-    owl_server_free(server);
+    owl_server_free(server); /* stops and joins */
     return rc == 0 ? 0 : 1;
 }

@@ -5,7 +5,7 @@
  *
  * usage: embed [--port N]      then e.g. `hello-server` shows how to call a tool */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* timerfd */
+#define _GNU_SOURCE /* signalfd, timerfd */
 #endif
 
 #include <owlclaw/owlclaw.h>
@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -22,14 +23,6 @@ struct program {
     owl_server *server;
     unsigned long ticks;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signo)
-{
-    (void)signo;
-    interrupted = 1;
-}
 
 static int ticks(owl_call *call, void *data)
 {
@@ -62,13 +55,26 @@ static int open_ticker(void)
     return fd;
 }
 
-static void loop(struct program *p, int server_fd, int tick_fd)
+/* Signals become readable beside everything else. They are blocked first, in all threads to come,
+ * so that none of them interrupts anything. */
+static int open_signals(void)
 {
-    struct pollfd fds[] = {{server_fd, POLLIN, 0}, {tick_fd, POLLIN, 0}};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void loop(struct program *p, int server_fd, int tick_fd, int signal_fd)
+{
+    struct pollfd fds[] = {{server_fd, POLLIN, 0}, {tick_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
     do {
-        if (poll(fds, 2, owl_server_poll_ms(p->server)) < 0 && errno != EINTR)
+        if (poll(fds, 3, owl_server_poll_ms(p->server)) < 0 && errno != EINTR)
             break;
-        if (interrupted)
+        struct signalfd_siginfo received;
+        if (read(signal_fd, &received, sizeof(received)) == sizeof(received))
             owl_server_stop(p->server); /* goes on until what runs is finished */
         uint64_t passed;
         if (read(tick_fd, &passed, sizeof(passed)) == sizeof(passed))
@@ -80,25 +86,26 @@ int main(int argc, char **argv)
 {
     bool has_port = argc == 3 && strcmp(argv[1], "--port") == 0;
     if (argc != 1 && !has_port) {
-        fprintf(stderr, "usage: embed [--port N]\n");
-        return 2;
+        bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+        fprintf(help ? stdout : stderr, "usage: embed [--port N]\n");
+        return help ? 0 : 2;
     }
-    signal(SIGINT, on_signal);
-    signal(SIGTERM, on_signal);
 
     struct program p = {0};
     owl_error error = {0};
+    int signal_fd = open_signals();
     int tick_fd = open_ticker();
     int server_fd = -1;
     if (set_up(&p, has_port ? argv[2] : "8080", &error) == 0)
         server_fd = owl_server_fd(p.server, &error);
-    if (server_fd < 0 || tick_fd < 0) {
+    if (server_fd < 0 || tick_fd < 0 || signal_fd < 0) {
         fprintf(stderr, "embed: %s\n", server_fd < 0 ? error.message : strerror(errno));
         return 1;
     }
     fprintf(stderr, "listening on http://127.0.0.1:%d/mcp\n", owl_server_port(p.server));
-    loop(&p, server_fd, tick_fd);
+    loop(&p, server_fd, tick_fd, signal_fd);
     owl_server_free(p.server);
     close(tick_fd);
+    close(signal_fd);
     return 0;
 }

@@ -9,18 +9,11 @@
 #include "everything/everything.h"
 #include "everything/options.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Set before the signal handlers are installed, and never again. */
-static owl_server *running;
-
-static void on_signal(int signo)
-{
-    (void)signo;
-    owl_server_stop(running);
-}
 
 static void print_log(void *data, owl_level level, const char *line)
 {
@@ -76,36 +69,67 @@ static void print_addresses(const owl_server *server, const struct options *o)
     fflush(stderr);
 }
 
-static void stop_on_signals(owl_server *server)
+/* A thread waits for signals. Every other thread blocks them, so that none is interrupted. */
+struct signals {
+    sigset_t set;
+    owl_server *server;
+    atomic_bool over;
+    pthread_t thread;
+};
+
+/* To be called before there are threads: they inherit what is blocked. */
+static void hold_signals(struct signals *s, bool hangup)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    running = server;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigemptyset(&s->set);
+    if (hangup)
+        sigaddset(&s->set, SIGHUP);
+    sigaddset(&s->set, SIGINT);
+    sigaddset(&s->set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &s->set, NULL);
 }
 
-/* Signals that are waited for, by the one below. */
-static sigset_t hold_signals(void)
+static void *take_signals(void *data)
 {
-    sigset_t held;
-    sigemptyset(&held);
-    sigaddset(&held, SIGHUP);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigprocmask(SIG_BLOCK, &held, NULL);
-    return held;
-}
-
-/* For as long as the server runs. Reading files is nothing that a signal handler may do. */
-static void reload_on_hangup(owl_server *server, const sigset_t *held)
-{
-    int signo = SIGHUP;
-    while (sigwait(held, &signo) == 0 && signo == SIGHUP) {
+    struct signals *s = data;
+    int signo;
+    while (sigwait(&s->set, &signo) == 0 && !atomic_load(&s->over)) {
+        if (signo != SIGHUP) {
+            owl_server_stop(s->server);
+            continue;
+        }
         owl_error error = {0};
-        int rc = owl_server_reload_tls(server, &error);
+        int rc = owl_server_reload_tls(s->server, &error);
         fprintf(stderr, "everything-server: %s\n", rc == 0 ? "reloaded" : error.message);
     }
-    owl_server_stop(server);
+    return NULL;
+}
+
+/* Of a server that has ended: nobody must signal it any more. */
+static void end_signals(struct signals *s)
+{
+    atomic_store(&s->over, true);
+    pthread_kill(s->thread, SIGINT);
+    pthread_join(s->thread, NULL);
+}
+
+/* From the start to the end of the server. */
+static int serve(owl_server *server, const struct options *o, struct signals *signals,
+                 owl_error *reterr)
+{
+    int rc = owl_server_start(server, reterr);
+    if (rc != 0)
+        return rc;
+    signals->server = server;
+    rc = pthread_create(&signals->thread, NULL, take_signals, signals);
+    if (rc != 0) {
+        snprintf(reterr->message, sizeof(reterr->message), "no thread: %s", strerror(rc));
+        return rc;
+    }
+    if (!o->stdio)
+        print_addresses(server, o);
+    rc = owl_server_join(server);
+    end_signals(signals);
+    return rc;
 }
 
 int main(int argc, char **argv)
@@ -114,24 +138,17 @@ int main(int argc, char **argv)
     struct options o;
     if (!options_parse(argv, &o))
         return 2;
+    if (o.help)
+        return 0;
 
-    sigset_t held;
+    struct signals signals = {.over = false};
     owl_server *server = NULL;
     owl_error error = {0};
-    if (options_want_tls(&o))
-        held = hold_signals();
+    hold_signals(&signals, options_want_tls(&o));
     int rc = set_up(&server, &o, &error);
-    if (rc == 0) {
-        stop_on_signals(server);
-        rc = owl_server_start(server, &error);
-    }
-    if (rc == 0 && !o.stdio)
-        print_addresses(server, &o);
-    if (rc == 0 && options_want_tls(&o))
-        reload_on_hangup(server, &held);
     if (rc == 0)
-        rc = owl_server_join(server);
-    else
+        rc = serve(server, &o, &signals, &error);
+    if (rc != 0)
         fprintf(stderr, "%s: %s\n", argv[0], error.message);
     owl_server_free(server);
     return rc == 0 ? 0 : 1;

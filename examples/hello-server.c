@@ -1,4 +1,4 @@
-/* hello-server.c - an MCP server with one tool, over HTTP (--port N) or pipes (--stdio). */
+/* hello-server.c - an MCP server with one tool, over HTTP or pipes. */
 #include <owlclaw/owlclaw.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,12 +25,17 @@ int main(int argc, char **argv)
 {
     owl_server_options options = OWL_SERVER_OPTIONS("hello", "1.0");
     owl_tool tool = OWL_TOOL("hello", "Greets somebody.", schema, hello);
-    const char *port = argc == 3 && strcmp(argv[1], "--port") == 0 ? argv[2] : "8080";
-    bool http = argc < 2 || strcmp(argv[1], "--stdio") != 0;
+    bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+    bool http = argc != 2 || strcmp(argv[1], "--stdio") != 0;
+    bool chosen = argc == 3 && strcmp(argv[1], "--port") == 0;
+    if (http && !chosen && argc != 1)
+        return fprintf(help ? stdout : stderr, "usage: hello-server [--stdio | --port N]\n"),
+               help ? 0 : 2;
     owl_server *server = NULL;
     owl_error err = {0};
     if (owl_server_new(&options, &server, &err) || owl_server_add_tool(server, &tool, &err) ||
-        (http ? owl_server_listen(server, port, &err) : owl_server_serve_fds(server, 0, 1, &err)) ||
+        (http ? owl_server_listen(server, chosen ? argv[2] : "8080", &err)
+              : owl_server_serve_fds(server, 0, 1, &err)) ||
         owl_server_start(server, &err))
         return fprintf(stderr, "hello-server: %s\n", err.message), 1;
     if (http && printf("http://127.0.0.1:%d/mcp is ready. Try:\n\n", owl_server_port(server)) > 0)

@@ -11,7 +11,7 @@
 #include "everything.h"
 
 static const char usage[] =
-    "usage: %s [--stdio | --port N] [--listen ADDRESS]... [--limit NAME=N]...\n"
+    "usage: %s [--help] [--stdio | --port N] [--listen ADDRESS]... [--limit NAME=N]...\n"
     "       [--revisions LIST] [--reactors N] [--page-items N] [--trusted-proxies LIST]\n"
     "       [--cors ORIGINS] [--allow-hosts LIST] [--tls-cert FILE --tls-key FILE\n"
     "       [--tls-client-ca FILE]]\n";
@@ -144,7 +144,11 @@ bool options_parse(char **argv, struct options *ret)
                             .limits = OWL_LIMITS,
                             .tls = OWL_TLS_OPTIONS(NULL, NULL)};
     for (char **args = argv + 1; *args != NULL; args++) {
-        if (strcmp(*args, "--stdio") == 0) {
+        if (strcmp(*args, "--help") == 0) {
+            ret->help = true;
+            printf(usage, argv[0]);
+            return true;
+        } else if (strcmp(*args, "--stdio") == 0) {
             ret->stdio = true;
         } else if (args[1] != NULL && parse_option(args[0], args[1], ret)) {
             args++;

@@ -7,6 +7,7 @@
 enum { MAX_ADDRESSES = 8 };
 
 struct options {
+    bool help; /* was asked for and printed: there is nothing else to do */
     bool stdio;
     const char *addresses[MAX_ADDRESSES];
     size_t n_addresses;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The examples that people read first do what they say."""
 
+import concurrent.futures
 import shlex
 import shutil
 
@@ -57,6 +58,42 @@ def embed_stops_on_a_signal():
             s.process.send_signal(signal.SIGINT)
             s.process.wait(seconds(5))
             check(idle.closed(), "the connection stays open")
+
+
+def stopped_at_once(program):
+    """Sends SIGTERM as soon as the program says that it listens; True if it ends well."""
+    with subprocess.Popen([BUILD / "examples" / program, "--port", "0"], stderr=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            contains(process.stderr.readline(), "listening", program)
+            process.terminate()
+            return process.wait(seconds(10)) == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            process.kill()
+
+
+@test(timeout=120)
+def a_signal_is_not_lost_at_the_start():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for program in ("everything-server", "embed"):
+            ended = list(pool.map(stopped_at_once, [program] * 100))
+            equal(ended.count(False), 0, f"{program} goes on after SIGTERM")
+
+
+def usage_of(program, *options):
+    done = subprocess.run([BUILD / "examples" / program, *options], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=seconds(10))
+    return done.returncode, done.stdout.partition(" ")[0], "usage: " in done.stderr
+
+
+@test()
+def options_are_checked_and_help_is_printed():
+    for program in ("hello-server", "embed", "everything-server"):
+        equal(usage_of(program, "--help"), (0, "usage:", False), program)
+        for wrong in (["--nonsense"], ["extra"], ["--port"], ["--port", "0", "extra"]):
+            equal(usage_of(program, *wrong), (2, "", True), f"{program} {wrong}")
 
 
 main()

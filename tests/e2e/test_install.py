@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What `make install` installs is enough to build and run a server elsewhere."""
 
+import shutil
 import tempfile
 
 from client import *
@@ -82,6 +83,91 @@ def the_schema_of_configurations_is_installed():
         schema = next(there.root.rglob("share/owlclaw/config.schema.json")).read_text()
         equal(schema, (ROOT / "src/config/schema.json").read_text())
         equal(schema, run(next(there.root.rglob("bin/owlclaw")), "mcp-server", "config", "schema"))
+
+
+# ---- make install ------------------------------------------------------------------------------
+
+NOBODY = 65534
+TREE = """project('owlet', 'c')
+configure_file(output: 'made.h', configuration: {'MADE': 1})
+install_data('owlet.txt', install_dir: get_option('datadir') / 'owlet')
+import('pkgconfig').generate(name: 'owlet', description: 'small', version: '1')
+"""
+
+
+@contextlib.contextmanager
+def small_tree():
+    """A project that is built and installed as this one is, in less than a second. If root runs the
+    test, the tree belongs to another user."""
+    with tempfile.TemporaryDirectory(prefix="owlclaw-install-") as name:
+        scratch = pathlib.Path(name)
+        scratch.chmod(0o755)
+        tree = scratch / "tree"
+        (tree / "tools").mkdir(parents=True)
+        (tree / "meson.build").write_text(TREE)
+        (tree / "owlet.txt").write_text("hoo\n")
+        for file in ("Makefile", "tools/install", "tools/configure", "tools/bootstrap"):
+            shutil.copy(ROOT / file, tree / file)
+        if os.getuid() == 0:
+            for path in (tree, *tree.rglob("*")):
+                os.chown(path, NOBODY, NOBODY)
+        yield tree
+
+
+def make_install(tree, *variables, user=None):
+    return subprocess.run(["make", "--no-print-directory", "install", *variables], cwd=tree,
+                          user=user, capture_output=True, text=True, timeout=seconds(60))
+
+
+def installed(tree, *variables):
+    """What the command prints; it must succeed and leave nothing that the owner cannot change."""
+    done = make_install(tree, *variables)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    owner = tree.stat().st_uid
+    equal([str(p) for p in tree.rglob("*") if p.lstat().st_uid != owner], [], "files of root")
+    return done.stdout
+
+
+@normal_test
+def root_leaves_nothing_of_its_own_in_the_tree():
+    with small_tree() as tree:
+        there = tree.parent / "there"
+        for prefix in ("/usr", "/opt/owl"):
+            installed(tree, f"DESTDIR={there}", f"PREFIX={prefix}")
+            equal((there / prefix[1:] / "share/owlet/owlet.txt").read_text(), "hoo\n")
+        again = subprocess.run(["ninja", "-C", "build"], cwd=tree, capture_output=True, text=True,
+                               user=tree.stat().st_uid if os.getuid() == 0 else None)
+        equal(again.returncode, 0, again.stdout)
+
+
+@normal_test
+def an_installation_says_where_it_is_and_how_to_use_it():
+    with small_tree() as tree:
+        prefix = tree.parent / "owl"
+        said = installed(tree, f"PREFIX={prefix}")
+        for part in (f"below {prefix}:", "    share/owlet/owlet.txt\n", f"export PATH={prefix}/bin",
+                     "export PKG_CONFIG_PATH=", "export LD_LIBRARY_PATH="):
+            contains(said, part)
+
+
+@normal_test
+def what_a_packager_is_told_makes_the_staged_library_usable():
+    with small_tree() as tree:
+        said = installed(tree, "DESTDIR=../stage", "PREFIX=/usr")
+        exports = next(line for line in said.splitlines() if "export" in line)
+        shown = run("sh", "-c", f"{exports}; pkg-config --modversion owlet")
+        equal(shown, "1\n")
+        contains(exports, f"PKG_CONFIG_SYSROOT_DIR={tree.parent}/stage ")
+
+
+@normal_test
+def a_prefix_that_cannot_be_written_to_is_refused_before_the_build():
+    with small_tree() as tree:
+        user = NOBODY if os.getuid() == 0 else None
+        done = make_install(tree, "PREFIX=/usr", user=user)
+        check(done.returncode != 0, done.stdout)
+        contains(done.stderr, "/usr cannot be written to: sudo make install, or PREFIX=")
+        check(not (tree / "build").exists(), "it was built all the same")
 
 
 main()

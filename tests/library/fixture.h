@@ -184,8 +184,7 @@ static inline void pipes_close(struct pipes *p)
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++)
         if (fds[i] >= 0)
             close(fds[i]);
-    free(p->raw.p);
-    p->raw = (struct bytes){NULL, 0};
+    bytes_free(&p->raw);
 }
 
 #endif

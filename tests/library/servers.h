@@ -121,27 +121,6 @@ static inline char *text_of(const char *fmt, ...)
     return text;
 }
 
-struct bytes {
-    char *p;
-    size_t n;
-};
-
-static inline void bytes_add(struct bytes *b, const char *p, size_t n)
-{
-    char *grown = realloc(b->p, b->n + n + 1);
-    assert_non_null(grown);
-    b->p = grown;
-    memcpy(b->p + b->n, p, n);
-    b->n += n;
-    b->p[b->n] = '\0';
-}
-
-static inline void bytes_drop(struct bytes *b, size_t n)
-{
-    memmove(b->p, b->p + n, b->n - n + 1);
-    b->n -= n;
-}
-
 /* ---- messages ---- */
 
 typedef owl_json_doc msg; /* one message; NULL: the stream has ended */

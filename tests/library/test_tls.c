@@ -4,7 +4,7 @@
 #include <owlclaw/server.h>
 
 #include "base/alloc.h"
-#include "unit/transport/http_client.h"
+#include "support/http.h"
 #include "unit/transport/tls_fixture.h"
 
 static struct tls_world world;
@@ -66,14 +66,15 @@ TEST(without_tls_there_is_nothing_to_reload, "")
 /* The serial number of the certificate that is shown at @p port. */
 static long serial_at(int port)
 {
-    static struct client c;
+    static struct http c;
     SSL_CTX *ctx = client_ctx(&world.ca, NULL);
-    client_open_port(&c, port);
-    assert_true(client_secure(&c, ctx));
+    http_open_port(&c, port);
+    assert_true(http_secure(&c, ctx));
     long serial = ASN1_INTEGER_get(X509_get0_serialNumber(SSL_get0_peer_certificate(c.ssl)));
-    client_send(&c, "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    client_expect(&c, 404, NULL);
-    client_close(&c);
+    static const char get[] = "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_true(http_put(&c, get, sizeof get - 1));
+    assert_int_equal(http_head(&c), 404);
+    http_close(&c);
     SSL_CTX_free(ctx);
     return serial;
 }

@@ -1,4 +1,4 @@
-/* A server on a loopback port with a few paths that show what it does, for the client of http_client.h.
+/* A server on a loopback port with a few paths that show what it does.
  *
  *   /echo          "METHOD path?query body", at once
  *   /later, /hold  the same, in a later turn of the loop; never
@@ -24,7 +24,7 @@
 #include "reactor/listen.h"
 #include "reactor/timer.h"
 #include "transport/http1.h"
-#include "unit/transport/http_client.h"
+#include "unit/transport/http_answer.h"
 
 struct server {
     struct owl_log log;
@@ -392,9 +392,9 @@ static inline void server_stop(struct server *s)
     owl_runtime_aunref(s->rt);
 }
 
-static inline void client_open(struct client *c, struct server *s)
+static inline void client_open(struct http *c, struct server *s)
 {
-    client_open_port(c, owl_listener_port(s->listener));
+    http_open_port(c, owl_listener_port(s->listener));
 }
 
 #endif

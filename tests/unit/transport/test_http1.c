@@ -4,7 +4,7 @@
 #include "unit/transport/http_fixture.h"
 
 static struct server server;
-static struct client client;
+static struct http client;
 
 static void start(void)
 {
@@ -14,7 +14,7 @@ static void start(void)
 
 static void stop(void)
 {
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -75,7 +75,7 @@ TEST(a_thousand_pipelined_requests_are_answered_in_order, "")
         owl_buf_init(&b, SIZE_MAX);
         for (int i = 0; i < 1000; i++)
             owl_buf_printf(&b, "GET %s?%d HTTP/1.1\r\nHost: x\r\n\r\n", paths[p], i);
-        assert_true(client_send_n(&client, b.p, b.n));
+        assert_true(http_put(&client, b.p, b.n));
         for (int i = 0; i < 1000; i++) {
             char want[64];
             snprintf(want, sizeof(want), "GET %s?%d ", paths[p], i);
@@ -89,7 +89,7 @@ TEST(a_thousand_pipelined_requests_are_answered_in_order, "")
 static void *send_pipeline(void *arg)
 {
     struct owl_buf *b = arg;
-    assert_true(client_send_n(&client, b->p, b->n));
+    assert_true(http_put(&client, b->p, b->n));
     return NULL;
 }
 
@@ -140,15 +140,15 @@ TEST(the_cut_of_the_bytes_does_not_matter, "")
         "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
     start();
     for (size_t cut = 1; cut < sizeof(in) - 1; cut++) {
-        assert_true(client_send_n(&client, in, cut));
+        assert_true(http_put(&client, in, cut));
         usleep(300);
-        assert_true(client_send_n(&client, in + cut, sizeof(in) - 1 - cut));
+        assert_true(http_put(&client, in + cut, sizeof(in) - 1 - cut));
         client_expect(&client, 200, "POST /echo?q abc0123456789");
         client_expect(&client, 200, "POST /later hello");
         client_expect(&client, 200, "GET /echo ");
     }
     for (size_t i = 0; i < sizeof(in) - 1; i++)
-        assert_true(client_send_n(&client, in + i, 1));
+        assert_true(http_put(&client, in + i, 1));
     client_expect(&client, 200, "POST /echo?q abc0123456789");
     client_expect(&client, 200, "POST /later hello");
     client_expect(&client, 200, "GET /echo ");
@@ -168,7 +168,7 @@ TEST(a_body_up_to_the_limit_is_taken, "")
     snprintf(head, sizeof(head), "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n",
              SIZE);
     client_send(&client, head);
-    assert_true(client_send_n(&client, body, SIZE));
+    assert_true(http_put(&client, body, SIZE));
     client_answer(&client, &a);
     assert_int_equal(a.n, SIZE + strlen("POST /echo "));
     assert_memory_equal(a.body + strlen("POST /echo "), body, SIZE);
@@ -203,7 +203,7 @@ static void half_close(const char *request)
     client_answer(&client, &a);
     assert_int_equal(a.n, 20000000);
     answer_free(&a);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_true(server_empty_within(&server, 2000));
 }
 
@@ -230,9 +230,9 @@ TEST(without_memory_for_the_rest_of_an_answer_the_peer_is_dropped, "")
     for (int i = 0; i < 10000 && !atomic_load(&server.starved); i++)
         usleep(1000);
     size_t n = 0;
-    while (!client_at_end(&client)) {
-        n += client.n - client.at;
-        client.at = client.n;
+    while (!http_at_end(&client)) {
+        n += client.raw.n;
+        client.raw.n = 0;
     }
     assert_true(n > 0 && n < 20000000);
     assert_int_equal(atomic_load(&server.gone), 0); /* it was answered, if in vain */
@@ -304,9 +304,9 @@ TEST(continue_is_sent_once_and_only_if_the_peer_waits, "")
     start();
     client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\n"
                          "Content-Length: 4\r\n\r\n");
-    client_line(&client, line, sizeof(line));
+    http_line(&client, line, sizeof(line));
     assert_string_equal(line, "HTTP/1.1 100 Continue");
-    client_line(&client, line, sizeof(line));
+    http_line(&client, line, sizeof(line));
     assert_string_equal(line, "");
     client_send(&client, "bo");
     usleep(5000);
@@ -334,7 +334,7 @@ TEST(http_1_0_closes_unless_it_asks_to_be_kept, "")
     client_answer(&client, &a);
     assert_true(head_has(&a, "Connection: close"));
     answer_free(&a);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     stop();
 }
 
@@ -348,9 +348,9 @@ TEST(a_stream_to_http_1_0_is_ended_by_the_close, "")
     assert_null(strstr(a.head, "Transfer-Encoding"));
     assert_true(head_has(&a, "Connection: close"));
     static const char want[] = "data: 1\n\ndata: 22\n\ndata: a longer one\n\n";
-    client_read(&client, body, sizeof(want) - 1);
+    http_read(&client, body, sizeof(want) - 1);
     assert_memory_equal(body, want, sizeof(want) - 1);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     stop();
 }
 
@@ -363,8 +363,8 @@ TEST(connection_close_is_honoured_and_what_follows_is_ignored, "")
     client_answer(&client, &a);
     assert_true(head_has(&a, "Connection: close"));
     answer_free(&a);
-    assert_true(client_at_end(&client));
-    client_close(&client);
+    assert_true(http_at_end(&client));
+    http_close(&client);
     assert_true(server_empty_within(&server, 1000));
     assert_int_equal(atomic_load(&server.requests), 1);
     client_open(&client, &server);
@@ -376,7 +376,7 @@ TEST(a_disconnect_while_a_request_is_open_is_told_once, "")
     start();
     client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     usleep(20 * 1000);
-    client_close(&client);
+    http_close(&client);
     assert_true(gone_within(&server, 1, 1000));
     client_open(&client, &server);
     client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -393,7 +393,7 @@ TEST(a_disconnect_between_requests_is_not_told, "")
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, NULL);
     client_send(&client, "GET /ec");
-    client_close(&client);
+    http_close(&client);
     assert_true(server_empty_within(&server, 1000));
     assert_int_equal(atomic_load(&server.gone), 0);
     client_open(&client, &server);
@@ -409,7 +409,7 @@ TEST(an_answer_to_a_peer_that_has_gone_is_harmless, "")
                              "Host: x\r\n\r\nGET /stream-later HTTP/1.1\r\nHost: x\r\n\r\n");
         setsockopt(client.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
         usleep(i % 5 * 200);
-        client_close(&client);
+        http_close(&client);
         client_open(&client, &server);
     }
     stop();
@@ -417,7 +417,7 @@ TEST(an_answer_to_a_peer_that_has_gone_is_harmless, "")
 
 TEST(drain_closes_idle_connections_and_others_after_their_answer, "")
 {
-    struct client idle, pending;
+    struct http idle, pending;
     struct answer a;
     start();
     client_open(&idle, &server);
@@ -427,16 +427,16 @@ TEST(drain_closes_idle_connections_and_others_after_their_answer, "")
     client_send(&pending, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbo");
     usleep(20 * 1000);
     server_run(&server, do_drain);
-    assert_true(client_at_end(&idle));
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&idle));
+    assert_true(http_at_end(&client));
     client_send(&pending, "dy");
     client_answer(&pending, &a);
     assert_string_equal(a.body, "POST /echo body");
     assert_true(head_has(&a, "Connection: close"));
     answer_free(&a);
-    assert_true(client_at_end(&pending));
-    client_close(&pending);
-    client_close(&idle);
+    assert_true(http_at_end(&pending));
+    http_close(&pending);
+    http_close(&idle);
     assert_true(server_empty_within(&server, 1000));
     stop();
 }
@@ -451,7 +451,7 @@ TEST(drain_lets_an_answer_be_read_to_its_end, "")
     client_answer(&client, &a);
     assert_int_equal(a.n, 20000000);
     answer_free(&a);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     stop();
 }
 
@@ -484,19 +484,19 @@ TEST(answers_after_the_close_are_harmless, "")
 {
     start();
     client_send(&client, "GET /closed HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_int_equal(atomic_load(&server.gone), 0);
     stop();
     start();
     client_send(&client, "GET /closed-stream HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_true(gone_within(&server, 1, 1000));
     stop();
 }
 
 TEST(close_ends_everything_and_tells_of_open_requests, "")
 {
-    struct client hold, stream;
+    struct http hold, stream;
     struct answer a;
     start();
     client_open(&hold, &server);
@@ -507,10 +507,10 @@ TEST(close_ends_everything_and_tells_of_open_requests, "")
     usleep(20 * 1000);
     server_run(&server, do_close);
     assert_true(gone_within(&server, 2, 1000));
-    assert_true(client_at_end(&hold));
+    assert_true(http_at_end(&hold));
     assert_int_equal(owl_reactor_load(owl_runtime_at(server.rt, 0)), 0);
-    client_close(&hold);
-    client_close(&stream);
+    http_close(&hold);
+    http_close(&stream);
     stop();
 }
 
@@ -543,13 +543,13 @@ static void accept_unix(struct server *s, struct owl_reactor *r)
     owl_http_accept(&s->port, r, unix_end, NULL);
 }
 
-static void open_unix(struct client *c)
+static void open_unix(struct http *c)
 {
     int ends[2], room = 400 * 1000;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     assert_int_equal(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
     unix_end = ends[1];
-    *c = (struct client){.fd = ends[0]};
+    *c = (struct http){.fd = ends[0]};
     server_run(&server, accept_unix);
 }
 
@@ -567,15 +567,15 @@ TEST(a_unix_socket_is_served_like_any_other, "")
     client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
     char got[32] = {0};
-    client_read(&client, got, 14 + 8);
+    http_read(&client, got, 14 + 8);
     assert_string_equal(got, "9\r\ndata: 1\n\n\r\n3\r\n:\n\n\r\n");
-    client_close(&client);
+    http_close(&client);
     assert_true(gone_within(&server, 1, 1000));
     assert_true(server_empty_within(&server, 1000));
     server_stop(&server);
 }
 
-static struct client other;
+static struct http other;
 
 /* On the reactor, which looks at its sockets afterwards. */
 static void send_much_then_little(struct server *s, struct owl_reactor *r)
@@ -583,7 +583,7 @@ static void send_much_then_little(struct server *s, struct owl_reactor *r)
     (void)s, (void)r;
     static char body[200 * 1000];
     client_send(&client, "POST /hold HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n");
-    assert_true(client_send_n(&client, body, sizeof body));
+    assert_true(http_put(&client, body, sizeof body));
     client_send(&other, "GET /count HTTP/1.1\r\nHost: x\r\n\r\n");
 }
 
@@ -596,6 +596,6 @@ TEST(a_large_body_is_read_in_turn_with_others, "")
     client_expect(&other, 200, "1");
     while (atomic_load(&server.requests) < 2) /* the other comes, too */
         usleep(500);
-    client_close(&other);
+    http_close(&other);
     stop();
 }

@@ -5,7 +5,7 @@
 #include "unit/transport/http_fixture.h"
 
 static struct server server;
-static struct client client;
+static struct http client;
 
 static const struct owl_http_limits tight = {
     .url_bytes = 100,
@@ -23,7 +23,7 @@ static void refused_n(const char *text, size_t n, int status)
     struct answer a;
     int before = atomic_load(&server.requests);
     client_open(&client, &server);
-    assert_true(client_send_n(&client, text, n));
+    assert_true(http_put(&client, text, n));
     client_answer(&client, &a);
     if (a.status != status)
         print_error("%.60s: %d instead of %d: %s\n", text, a.status, status, a.body);
@@ -32,9 +32,9 @@ static void refused_n(const char *text, size_t n, int status)
     assert_true(head_has(&a, "Content-Type: text/plain; charset=utf-8"));
     assert_true(a.n > 10 && a.body[a.n - 2] == '.' && a.body[a.n - 1] == '\n');
     answer_free(&a);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_int_equal(atomic_load(&server.requests), before);
-    client_close(&client);
+    http_close(&client);
 }
 
 static void refused(const char *text, int status)
@@ -130,9 +130,9 @@ static void send_headers(int count, int length, int status)
     owl_buf_putz(&b, "\r\n");
     if (status == 200) {
         client_open(&client, &server);
-        assert_true(client_send_n(&client, b.p, b.n));
+        assert_true(http_put(&client, b.p, b.n));
         client_expect(&client, 200, NULL);
-        client_close(&client);
+        http_close(&client);
     } else {
         refused_n(b.p, b.n, status);
     }
@@ -194,12 +194,12 @@ TEST(a_peer_that_goes_on_sending_can_still_read_its_refusal, "")
     server_start(&server, &tight);
     client_open(&client, &server);
     client_send(&client, POST "Content-Length: 10000000\r\n\r\n");
-    assert_true(client_send_n(&client, body, SIZE));
+    assert_true(http_put(&client, body, SIZE));
     client_answer(&client, &a);
     assert_int_equal(a.status, 413);
     assert_non_null(strstr(a.body, "1000"));
     answer_free(&a);
-    client_close(&client);
+    http_close(&client);
     assert_true(server_empty_within(&server, 1000));
     server_stop(&server);
 }
@@ -212,16 +212,16 @@ TEST(a_peer_that_never_stops_sending_is_dropped, "")
     client_open(&client, &server);
     client_send(&client, POST "Content-Length: 10000000\r\n\r\n");
     int sent = 0;
-    while (sent < 100 && client_send_n(&client, junk, sizeof(junk)))
+    while (sent < 100 && http_put(&client, junk, sizeof(junk)))
         sent++;
     assert_true(sent < 100);
-    client_close(&client);
+    http_close(&client);
     client_open(&client, &server);
     client_send(&client, POST "Content-Length: 10000000\r\n\r\n");
     client_expect(&client, 413, NULL);
     assert_false(server_empty_within(&server, 1000));
     assert_true(server_empty_within(&server, 3000));
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -236,12 +236,12 @@ TEST(slow_heads_and_bodies_time_out, "")
     /* Each byte in time, the whole too late. */
     client_open(&client, &server);
     client_send(&client, "GET /");
-    for (int i = 0; i < 15 && client_send_n(&client, "x", 1); i++)
+    for (int i = 0; i < 15 && http_put(&client, "x", 1); i++)
         usleep(10 * 1000);
     client_answer(&client, &a);
     assert_int_equal(a.status, 408);
     answer_free(&a);
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -255,13 +255,13 @@ TEST(the_head_of_each_request_has_its_own_time, "")
         client_send(&client, "P/1.1\r\nHost: x\r\n\r\n");
         client_expect(&client, 200, "GET /echo ");
     }
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
 TEST(idle_connections_are_closed_and_busy_ones_are_not, "")
 {
-    struct client hold;
+    struct http hold;
     server_start(&server, &tight);
     client_open(&hold, &server);
     client_send(&hold, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -271,10 +271,10 @@ TEST(idle_connections_are_closed_and_busy_ones_are_not, "")
         client_expect(&client, 200, "GET /echo ");
         usleep(100 * 1000);
     }
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_int_equal(atomic_load(&server.gone), 0);
-    client_close(&client);
-    client_close(&hold);
+    http_close(&client);
+    http_close(&hold);
     server_stop(&server);
 }
 
@@ -284,7 +284,7 @@ TEST(a_peer_that_does_not_read_its_answer_is_dropped, "")
     client_open(&client, &server);
     client_send(&client, "GET /big?30000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(server_empty_within(&server, 3000));
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -298,18 +298,18 @@ TEST(a_peer_that_reads_slowly_is_not_dropped, "")
     client_head(&client, &a);
     for (int i = 0; i < 20; i++) {
         usleep(80 * 1000);
-        client_read(&client, part, sizeof(part));
+        http_read(&client, part, sizeof(part));
     }
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, "GET /echo ");
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
 TEST(peers_that_do_not_read_do_not_have_all_the_memory_together, "")
 {
     enum { PEERS = 8, BYTES = 20 * 1000 * 1000, ROOM = 3 * BYTES };
-    static struct client peers[PEERS];
+    static struct http peers[PEERS];
     static char body[BYTES];
     struct answer a;
     char request[100];
@@ -321,17 +321,17 @@ TEST(peers_that_do_not_read_do_not_have_all_the_memory_together, "")
         client_head(&peers[i], &a);
     }
     unsigned stay = owl_reactor_load(owl_runtime_at(server.rt, 0));
-    assert_in_range(stay, 3, PEERS - 2);                /* the kernel keeps some of it, too */
-    client_read(&peers[PEERS - 1], body, sizeof(body)); /* who came last is not the one to go */
+    assert_in_range(stay, 3, PEERS - 2);              /* the kernel keeps some of it, too */
+    http_read(&peers[PEERS - 1], body, sizeof(body)); /* who came last is not the one to go */
     for (int i = 0; i < PEERS; i++)
-        client_close(&peers[i]);
+        http_close(&peers[i]);
     server_stop(&server);
 }
 
 TEST(a_peer_that_reads_is_not_dropped_for_those_that_do_not, "")
 {
     enum { PEERS = 5, PART = 10 * 1000 * 1000, BYTES = 60 * 1000 * 1000 };
-    static struct client peers[PEERS];
+    static struct http peers[PEERS];
     static char body[PART]; /* more than the kernel keeps */
     const int little = 64 * 1024;
     struct answer a;
@@ -344,17 +344,17 @@ TEST(a_peer_that_reads_is_not_dropped_for_those_that_do_not, "")
         setsockopt(peers[i].fd, SOL_SOCKET, SO_RCVBUF, &little, sizeof(little));
         client_send(&peers[i], request);
         client_head(&peers[i], &a);
-        client_read(&peers[0], body, sizeof(body));
+        http_read(&peers[0], body, sizeof(body));
     }
     assert_in_range(owl_reactor_load(owl_runtime_at(server.rt, 0)), 3, PEERS - 1);
-    client_read(&peers[0], body, sizeof(body));
+    http_read(&peers[0], body, sizeof(body));
     for (int i = 0; i < PEERS; i++)
-        client_close(&peers[i]);
+        http_close(&peers[i]);
     server_stop(&server);
 }
 
 /* Sends a POST with a body of @p n bytes, of which @p left are missing. */
-static void send_body(struct client *c, const char *path, size_t n, size_t left)
+static void send_body(struct http *c, const char *path, size_t n, size_t left)
 {
     static char body[1000 * 1000];
     char head[120];
@@ -362,7 +362,7 @@ static void send_body(struct client *c, const char *path, size_t n, size_t left)
     snprintf(head, sizeof(head), "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", path,
              n);
     client_send(c, head);
-    OWL_IGNORE(client_send_n(c, body, n - left)); /* it may be refused before its end */
+    OWL_IGNORE(http_put(c, body, n - left)); /* it may be refused before its end */
 }
 
 static size_t held(const struct server *s)
@@ -373,7 +373,7 @@ static size_t held(const struct server *s)
 TEST(bodies_together_are_bounded, "")
 {
     enum { SMALL = 16 * 1024, BYTES = 600 * 1000, ROOM = BYTES };
-    static struct client slow, other;
+    static struct http slow, other;
     struct answer a;
     server_start(&server, &(struct owl_http_limits){.input_total_bytes = ROOM});
     client_open(&slow, &server);
@@ -384,12 +384,12 @@ TEST(bodies_together_are_bounded, "")
     send_body(&other, "/echo", BYTES, 0);
     client_head(&other, &a);
     assert_int_equal(a.status, 503);
-    client_close(&other);
+    http_close(&other);
     client_open(&other, &server);
     send_body(&other, "/echo", SMALL, 0); /* small ones are always taken */
     client_head(&other, &a);
     assert_int_equal(a.status, 200);
-    client_close(&other);
+    http_close(&other);
     client_send(&slow, "x");
     client_head(&slow, &a); /* who came first is served, and makes room */
     assert_int_equal(a.status, 200);
@@ -397,29 +397,29 @@ TEST(bodies_together_are_bounded, "")
     send_body(&other, "/echo", BYTES, 0);
     client_head(&other, &a);
     assert_int_equal(a.status, 200);
-    client_close(&other);
+    http_close(&other);
     client_open(&other, &server);
     send_body(&other, "/echo", ROOM, 1); /* one that is cut off gives its room back, too */
-    client_close(&other);
-    client_close(&slow);
+    http_close(&other);
+    http_close(&slow);
     assert_true(server_empty_within(&server, 3000));
     client_open(&other, &server);
     send_body(&other, "/echo", ROOM, 0);
     client_head(&other, &a);
     assert_int_equal(a.status, 200);
-    client_close(&other);
+    http_close(&other);
     server_stop(&server);
 }
 
 /* The status of a POST with a body of @p n bytes. */
 static int post_body(const char *path, size_t n)
 {
-    static struct client c;
+    static struct http c;
     struct answer a;
     client_open(&c, &server);
     send_body(&c, path, n, 0);
     client_head(&c, &a);
-    client_close(&c);
+    http_close(&c);
     return a.status;
 }
 

@@ -6,7 +6,7 @@
 #include "unit/transport/http_fixture.h"
 
 static struct server server;
-static struct client client;
+static struct http client;
 
 static void start(void)
 {
@@ -16,7 +16,7 @@ static void start(void)
 
 static void stop(void)
 {
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -36,7 +36,7 @@ TEST(a_head_is_refused_before_its_body_has_come, "")
     start();
     client_send(&client, "POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n");
     expect_last(401, "who are you?");
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_int_equal(atomic_load(&server.requests), 0);
     assert_int_equal(atomic_load(&server.gone), 0);
     stop();
@@ -65,11 +65,11 @@ TEST(the_body_of_a_refused_head_is_never_a_request, "")
         client_send(&client, heads[i]);
         while (atomic_load(&server.heads) == 0)
             usleep(500);
-        OWL_IGNORE(client_send_n(&client, inner, sizeof inner - 1));
+        OWL_IGNORE(http_put(&client, inner, sizeof inner - 1));
         expect_last(i == 2 ? 403 : 401, i == 2 ? "no" : "who are you?");
-        OWL_IGNORE(client_send_n(&client, inner, sizeof inner - 1));
-        OWL_IGNORE(client_send_n(&client, inner, sizeof inner - 1));
-        assert_true(client_at_end(&client));
+        OWL_IGNORE(http_put(&client, inner, sizeof inner - 1));
+        OWL_IGNORE(http_put(&client, inner, sizeof inner - 1));
+        assert_true(http_at_end(&client));
         assert_int_equal(atomic_load(&server.requests), 0);
         stop();
     }
@@ -143,7 +143,7 @@ TEST(a_peer_that_leaves_before_its_body_is_reported, "")
         client_send(&client, heads[i]);
         while (atomic_load(&server.heads) == 0)
             usleep(500);
-        client_close(&client);
+        http_close(&client);
         assert_true(gone_within(&server, 1, 2000));
         assert_int_equal(atomic_load(&server.requests), 0);
         client_open(&client, &server);

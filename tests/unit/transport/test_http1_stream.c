@@ -6,7 +6,7 @@
 #include "unit/transport/http_fixture.h"
 
 static struct server server;
-static struct client client;
+static struct http client;
 
 static void start(void)
 {
@@ -16,7 +16,7 @@ static void start(void)
 
 static void stop(void)
 {
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -47,14 +47,14 @@ TEST(one_write_is_one_chunk, "")
     start();
     client_send(&client, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
-    client_line(&client, line, sizeof(line));
+    http_line(&client, line, sizeof(line));
     assert_string_equal(line, "9");
-    client_read(&client, data, 9 + 2);
+    http_read(&client, data, 9 + 2);
     assert_memory_equal(data, "data: 1\n\n\r\n", 11);
-    client_line(&client, line, sizeof(line));
+    http_line(&client, line, sizeof(line));
     assert_string_equal(line, "a");
-    client_read(&client, data, 10 + 2);
-    client_line(&client, line, sizeof(line));
+    http_read(&client, data, 10 + 2);
+    http_line(&client, line, sizeof(line));
     assert_string_equal(line, "14");
     stop();
 }
@@ -65,7 +65,7 @@ TEST(the_end_of_a_peer_with_an_open_stream_is_told, "")
     start();
     client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
-    client_close(&client);
+    http_close(&client);
     assert_true(gone_within(&server, 1, 1000));
     assert_true(server_empty_within(&server, 1000));
     client_open(&client, &server);
@@ -81,7 +81,7 @@ TEST(a_stream_has_no_idle_timeout, "")
     client_open(&client, &server);
     client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
-    client_read(&client, data, 14);
+    http_read(&client, data, 14);
     usleep(300 * 1000);
     assert_int_equal(atomic_load(&server.gone), 0);
     struct timeval soon = {.tv_usec = 1000};
@@ -105,7 +105,7 @@ static void open_stream(const char *request)
 static void expect_bytes(const char *text)
 {
     char got[64] = {0};
-    client_read(&client, got, strlen(text));
+    http_read(&client, got, strlen(text));
     assert_string_equal(got, text);
 }
 
@@ -266,10 +266,10 @@ TEST(a_drain_lets_a_stream_come_to_its_end, "")
     client_send(&client, "GET /stream-later HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
     server_run(&server, do_drain);
-    client_chunks(&client, &a);
+    client_body(&client, &a);
     assert_string_equal(a.body, "data: x\n\ndata: x\n\ndata: x\n\n");
     answer_free(&a);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     stop();
 }
 
@@ -295,11 +295,11 @@ TEST(without_memory_a_request_is_refused_and_the_server_lives, "")
     server_run(&server, starve);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 503, NULL);
-    client_close(&client);
+    http_close(&client);
     client_open(&client, &server); /* refused by closing it */
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     server_run(&server, feed_again);
-    client_close(&client);
+    http_close(&client);
     client_open(&client, &server);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, NULL);

@@ -11,7 +11,7 @@ static struct tls_world world;
 static struct owl_tls *tls;
 static SSL_CTX *ctx;
 static struct server server;
-static struct client client;
+static struct http client;
 
 static void begin(const struct owl_http_limits *limits, bool client_ca)
 {
@@ -30,10 +30,10 @@ static void end(void)
     world_done(&world);
 }
 
-static void open_secure(struct client *c)
+static void open_secure(struct http *c)
 {
     client_open(c, &server);
-    assert_true(client_secure(c, ctx));
+    assert_true(http_secure(c, ctx));
 }
 
 static struct owl_http__shard *shard(void)
@@ -56,7 +56,7 @@ TEST(requests_are_served_over_tls, "OR-3.10")
         assert_string_equal(a.body, "data: 1\n\ndata: 22\n\ndata: a longer one\n\n");
         answer_free(&a);
     }
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -68,14 +68,14 @@ TEST(pipelined_requests_are_answered_in_order_over_tls, "")
     for (int i = 0; i < 3000; i++)
         owl_buf_printf(&b, "GET /later?%d HTTP/1.1\r\nHost: x\r\n\r\n", i);
     open_secure(&client);
-    assert_true(client_send_n(&client, b.p, b.n));
+    assert_true(http_put(&client, b.p, b.n));
     for (int i = 0; i < 3000; i++) {
         char expected[32];
         snprintf(expected, sizeof(expected), "GET /later?%d ", i);
         client_expect(&client, 200, expected);
     }
     owl_buf_done(&b);
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -91,7 +91,7 @@ static void post_in_records(size_t size, size_t record)
     for (size_t i = 0; i < size; i++)
         b.p[b.n++] = (char)('a' + i % 23);
     for (size_t at = 0; at < b.n; at += record)
-        assert_true(client_send_n(&client, b.p + at, b.n - at < record ? b.n - at : record));
+        assert_true(http_put(&client, b.p + at, b.n - at < record ? b.n - at : record));
     client_answer(&client, &a);
     assert_int_equal(a.status, 200);
     assert_int_equal(a.n, strlen("POST /echo ") + size);
@@ -116,7 +116,7 @@ TEST(big_bodies_go_both_ways_in_records_of_any_length, "")
     answer_free(&a);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, "GET /echo ");
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -126,20 +126,20 @@ TEST(the_last_answer_is_followed_by_a_close_notify, "")
     open_secure(&client);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     client_expect(&client, 200, NULL);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_true(SSL_get_shutdown(client.ssl) & SSL_RECEIVED_SHUTDOWN);
-    client_close(&client);
+    http_close(&client);
     open_secure(&client); /* says nothing */
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_true(SSL_get_shutdown(client.ssl) & SSL_RECEIVED_SHUTDOWN);
-    client_close(&client);
+    http_close(&client);
     assert_true(server_empty_within(&server, 1000));
     end();
 }
 
 TEST(a_drain_says_goodbye, "")
 {
-    struct client half;
+    struct http half;
     begin(NULL, false);
     open_secure(&client);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -148,17 +148,17 @@ TEST(a_drain_says_goodbye, "")
     while (owl_reactor_load(owl_runtime_at(server.rt, 0)) < 2)
         usleep(1000);
     server_run(&server, do_drain);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_true(SSL_get_shutdown(client.ssl) & SSL_RECEIVED_SHUTDOWN);
-    assert_true(client_at_end(&half));
-    client_close(&client);
-    client_close(&half);
+    assert_true(http_at_end(&half));
+    http_close(&client);
+    http_close(&half);
     assert_true(server_empty_within(&server, 1000));
     end();
 }
 
 /* The server's end of a connection: the server is in this process. */
-static int end_of(const struct client *c)
+static int end_of(const struct http *c)
 {
     struct sockaddr_in ours, theirs;
     socklen_t n = sizeof(ours);
@@ -193,7 +193,7 @@ static void drain_stuffed(struct server *s, struct owl_reactor *r)
 
 TEST(a_goodbye_that_has_to_be_queued_may_drop_the_next_peer, "")
 {
-    static struct client slow;
+    static struct http slow;
     const int little = 64 * 1024;
     struct answer a;
     begin(&(struct owl_http_limits){.queue_total_bytes = 1}, false);
@@ -206,8 +206,8 @@ TEST(a_goodbye_that_has_to_be_queued_may_drop_the_next_peer, "")
     client_head(&slow, &a);
     server_run(&server, drain_stuffed);
     assert_int_equal(owl_reactor_load(owl_runtime_at(server.rt, 0)), 1);
-    client_close(&client);
-    client_close(&slow);
+    http_close(&client);
+    http_close(&slow);
     assert_true(server_empty_within(&server, 1000));
     end();
 }
@@ -221,19 +221,19 @@ TEST(an_end_in_the_middle_is_told_once, "")
     open_secure(&client); /* cut off: no close_notify */
     client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
-    client_close(&client);
+    http_close(&client);
     assert_true(gone_within(&server, 1, 2000));
     open_secure(&client); /* with a close_notify */
     client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     SSL_shutdown(client.ssl);
     assert_true(gone_within(&server, 2, 2000));
-    client_close(&client);
+    http_close(&client);
     open_secure(&client); /* in the middle of a request whose head was accepted */
     client_send(&client, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nbo");
-    client_close(&client);
+    http_close(&client);
     client_open(&client, &server); /* in the middle of a handshake */
     client_send(&client, "\x16\x03\x01");
-    client_close(&client);
+    http_close(&client);
     assert_true(server_empty_within(&server, 2000));
     assert_int_equal(atomic_load(&server.gone), 3);
     end();
@@ -246,9 +246,9 @@ TEST(a_record_that_was_tampered_with_ends_the_connection, "")
     client_send(&client, "GET /hold HTTP/1.1\r\nHost: x\r\n\r\n");
     static const char forged[] = "\x17\x03\x03\x00\x20--------------------------------";
     assert_int_equal(send(client.fd, forged, sizeof(forged) - 1, 0), sizeof(forged) - 1);
-    assert_true(client_at_end(&client));
+    assert_true(http_at_end(&client));
     assert_true(gone_within(&server, 1, 2000));
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -260,7 +260,7 @@ TEST(a_peer_that_does_not_read_its_stream_is_dropped_over_tls, "")
     client_send(&client, "GET /flood HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(gone_within(&server, 1, 10000));
     assert_int_equal(atomic_load(&server.flood_rc), -OWL_ELIMIT);
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -270,7 +270,7 @@ TEST(a_peer_that_does_not_read_its_answer_is_dropped_over_tls, "")
     open_secure(&client);
     client_send(&client, "GET /big?30000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_true(server_empty_within(&server, 5000));
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -287,7 +287,7 @@ TEST(a_flood_of_key_updates_is_dropped, "")
         alive = SSL_do_handshake(client.ssl) == 1;
     }
     assert_true(server_empty_within(&server, 10000));
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -299,9 +299,9 @@ TEST(a_silent_stream_is_kept_alive_over_tls, "")
     open_secure(&client);
     client_send(&client, "GET /stream-hold HTTP/1.1\r\nHost: x\r\n\r\n");
     client_head(&client, &a);
-    client_read(&client, got, 14 + 8 + 8);
+    http_read(&client, got, 14 + 8 + 8);
     assert_string_equal(got, "9\r\ndata: 1\n\n\r\n3\r\n:\n\n\r\n3\r\n:\n\n\r\n");
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -319,8 +319,8 @@ TEST(plain_http_is_told_that_this_is_https, "OR-3.10")
         client_open(&client, &server);
         client_send(&client, requests[i]);
         client_expect(&client, 400, "This port speaks HTTPS, not plain HTTP.\n");
-        assert_true(client_at_end(&client));
-        client_close(&client);
+        assert_true(http_at_end(&client));
+        http_close(&client);
     }
     assert_true(server_empty_within(&server, 2000));
     assert_int_equal(atomic_load(&server.requests), 0);
@@ -335,14 +335,14 @@ TEST(what_is_neither_is_closed, "")
     begin(NULL, false);
     for (size_t i = 0; i < OWL_COUNT(bad); i++) {
         client_open(&client, &server);
-        assert_true(client_send_n(&client, bad[i].p, bad[i].n));
+        assert_true(http_put(&client, bad[i].p, bad[i].n));
         if (i == 0) {
-            assert_true(client_fill(&client) > 0);
-            assert_int_equal(client.buf[0], 0x15);
-            client.at = client.n;
+            assert_true(http_receive(&client) > 0);
+            assert_int_equal(client.raw.p[0], 0x15);
+            client.raw.n = 0;
         }
-        assert_true(client_at_end(&client));
-        client_close(&client);
+        assert_true(http_at_end(&client));
+        http_close(&client);
     }
     assert_true(server_empty_within(&server, 2000));
     end();
@@ -352,19 +352,18 @@ TEST(a_slow_handshake_is_closed, "")
 {
     begin(&(struct owl_http_limits){.handshake_ms = 100}, false);
     client_open(&client, &server);
-    assert_true(client_at_end(&client));
-    client_close(&client);
+    assert_true(http_at_end(&client));
+    http_close(&client);
     client_open(&client, &server); /* each byte in time, the whole too late */
-    for (int i = 0; i < 100 && client_send_n(&client, &"\x16\x03\x01\x02\x00"[i < 4 ? i : 4], 1);
-         i++)
+    for (int i = 0; i < 100 && http_put(&client, &"\x16\x03\x01\x02\x00"[i < 4 ? i : 4], 1); i++)
         usleep(10 * 1000);
-    assert_true(client_at_end(&client));
-    client_close(&client);
+    assert_true(http_at_end(&client));
+    http_close(&client);
     open_secure(&client); /* the time is for the handshake alone */
     usleep(300 * 1000);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, NULL);
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -390,7 +389,7 @@ static void whoami(bool client_ca, const char *expected)
     open_secure(&client);
     client_send(&client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, expected);
-    client_close(&client);
+    http_close(&client);
     end();
 }
 
@@ -407,7 +406,7 @@ TEST(without_client_certificates_nobody_is_known, "")
     client_open(&client, &server);
     client_send(&client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, "nobody");
-    client_close(&client);
+    http_close(&client);
     server_stop(&server);
 }
 
@@ -421,11 +420,11 @@ TEST(a_client_without_the_right_certificate_reaches_nothing, "OR-3.10")
         SSL_CTX *stranger = client_ctx(&world.ca, bad[i]);
         client_open(&client, &server);
         /* In TLS 1.3 the client is through before the server has looked at its certificate. */
-        if (client_secure(&client, stranger)) {
-            OWL_IGNORE(client_send_n(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n", 31));
-            assert_true(client_at_end(&client));
+        if (http_secure(&client, stranger)) {
+            OWL_IGNORE(http_put(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n", 31));
+            assert_true(http_at_end(&client));
         }
-        client_close(&client);
+        http_close(&client);
         SSL_CTX_free(stranger);
     }
     assert_int_equal(atomic_load(&server.requests), 0);
@@ -489,7 +488,7 @@ static void unwatch(struct server *s, struct owl_reactor *r)
 
 TEST(a_turn_takes_few_handshakes_further_and_the_others_wait_in_line, "")
 {
-    static struct client crowd[CROWD];
+    static struct http crowd[CROWD];
     struct errand block = {.msg.run = run_errand, .server = &server, .run = watch_and_block};
     begin(&(struct owl_http_limits){.handshakes = PER_TURN}, false);
     for (int i = 0; i < CROWD; i++)
@@ -511,7 +510,7 @@ TEST(a_turn_takes_few_handshakes_further_and_the_others_wait_in_line, "")
         assert_int_equal(SSL_connect(crowd[i].ssl), 1);
         client_send(&crowd[i], "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
         client_expect(&crowd[i], 200, NULL);
-        client_close(&crowd[i]);
+        http_close(&crowd[i]);
     }
     server_run(&server, unwatch);
     assert_int_equal(watch.most_leaves, PER_TURN);
@@ -522,7 +521,7 @@ TEST(a_turn_takes_few_handshakes_further_and_the_others_wait_in_line, "")
 
 TEST(those_who_wait_in_line_can_be_closed, "")
 {
-    static struct client crowd[CROWD];
+    static struct http crowd[CROWD];
     begin(&(struct owl_http_limits){.handshakes = 1}, false);
     for (int i = 0; i < CROWD; i++) {
         client_open(&crowd[i], &server);
@@ -530,8 +529,8 @@ TEST(those_who_wait_in_line_can_be_closed, "")
     }
     server_run(&server, do_close);
     for (int i = 0; i < CROWD; i++) {
-        OWL_IGNORE(client_at_end(&crowd[i]));
-        client_close(&crowd[i]);
+        OWL_IGNORE(http_at_end(&crowd[i]));
+        http_close(&crowd[i]);
     }
     assert_true(server_empty_within(&server, 2000));
     end();
@@ -550,7 +549,7 @@ static void *reload_again_and_again(void *unused)
 TEST(connections_come_and_go_while_the_files_are_reloaded, "OR-3.10")
 {
     pthread_t thread;
-    static struct client lasting;
+    static struct http lasting;
     begin(NULL, false);
     open_secure(&lasting);
     assert_int_equal(pthread_create(&thread, NULL, reload_again_and_again, NULL), 0);
@@ -558,12 +557,12 @@ TEST(connections_come_and_go_while_the_files_are_reloaded, "OR-3.10")
         open_secure(&client);
         client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
         client_expect(&client, 200, "GET /echo ");
-        client_close(&client);
+        http_close(&client);
     }
     pthread_join(thread, NULL);
     client_send(&lasting, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&lasting, 200, "GET /echo ");
-    client_close(&lasting);
+    http_close(&lasting);
     end();
 }
 
@@ -592,19 +591,19 @@ TEST(without_memory_connections_end_and_the_server_lives, "")
     while (!atomic_load(&server.starved)) /* nobody reads meanwhile: the answer must be queued */
         usleep(1000);
     assert_true(server_empty_within(&server, 2000));
-    client_close(&client);
+    http_close(&client);
     open_secure(&client);
     server_run(&server, starve);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_true(client_at_end(&client));
-    client_close(&client);
+    assert_true(http_at_end(&client));
+    http_close(&client);
     client_open(&client, &server);
-    assert_true(client_at_end(&client));
-    client_close(&client);
+    assert_true(http_at_end(&client));
+    http_close(&client);
     server_run(&server, feed_again);
     open_secure(&client);
     client_send(&client, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n");
     client_expect(&client, 200, NULL);
-    client_close(&client);
+    http_close(&client);
     end();
 }
