@@ -22,7 +22,8 @@
 #include "codec/scan.h"
 
 enum {
-    MAX_EARLY = 64, /* answers to what was not asked yet; further ones are not looked at */
+    FORM_STEPS = 200000, /* of checking what was entered: a few milliseconds, on a reactor */
+    MAX_EARLY = 64,      /* answers to what was not asked yet; further ones are not looked at */
     MAX_ARGS = 64 * OWL_ASK_PARAMS
 };
 
@@ -93,7 +94,8 @@ int owl_ask__fits(const struct owl_ask *a, owl_str answer, bool *ret_fits)
 {
     bool fits = has_form(a, answer);
     owl_str content = fits ? entered(a, answer) : (owl_str){NULL, 0};
-    int rc = content.p ? owl_schema_validate(a->form, content, &fits, NULL) : 0;
+    struct owl_schema_work work = {.budget = FORM_STEPS};
+    int rc = content.p ? owl_schema_validate_within(a->form, content, &work, &fits, NULL) : 0;
     if (rc == -OWL_ENOMEM)
         return rc;
     *ret_fits = rc == 0 && fits; /* what is too much to be judged does not fit */
@@ -107,8 +109,8 @@ int owl_ask__reject(struct owl_call *c, const struct owl_ask *a, owl_str answer)
     if (!content.p)
         return owl_call_fail(c, "the client's answer to \"%s\" has not the form of a result of %s",
                              a->key.p, a->method);
-    if (owl_check_explain(a->form, content, c->arena, &words) != 0)
-        return -OWL_ENOMEM;
+    if (owl_check_explain(a->form, content, FORM_STEPS, c->arena, &words) == -OWL_ENOMEM)
+        return -OWL_ENOMEM; /* what takes too long is not told */
     return owl_call_fail(c, "what the client entered for \"%s\" does not fit what was asked%.*s",
                          a->key.p, (int)words.text.n, words.text.p);
 }

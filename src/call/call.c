@@ -244,6 +244,12 @@ void owl_call_resume(struct owl_call *c)
     owl_call_run(c);
 }
 
+void owl_call__advance(struct owl_call *c, enum owl_verdict v)
+{
+    owl_call__goto(c, v == OWL_FINISH ? &owl_steps[OWL_STEP_settle] : c->step + 1);
+    owl_call_run(c);
+}
+
 void owl_call__fail(struct owl_call *c)
 {
     owl_call__goto(c, &owl_steps[OWL_STEP_settle]);

@@ -190,6 +190,7 @@ struct owl_call {
     struct owl_timer deadline;
     struct owl_msg done; /* posted by the finisher */
     struct owl_work work;
+    struct verdict *verdict;        /* on its arguments, if a worker gives it: check.c */
     const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
     struct owl_ask *asks;           /* [handler] call/ask.h */
     struct owl_budget_share values; /* of host_local.values */
@@ -307,6 +308,8 @@ enum owl_verdict owl_call__enter(struct owl_call *c);
 void owl_call__leave(struct owl_call *c);
 /* Its client has gone while the call asks: nobody is answered. The step finishes. */
 void owl_call__cancelled(struct owl_call *c);
+/* The step in which it waited has this verdict now. */
+void owl_call__advance(struct owl_call *c, enum owl_verdict v);
 /* It waits and has got a failure: settle. */
 void owl_call__fail(struct owl_call *c);
 /* It is finished and waits for the policy, the store of tasks or a client that is away: not any

@@ -1,5 +1,6 @@
 /* What a tool takes and gives, judged by its schemas, in the words of every revision. */
 #include "library/tasks.h"
+#include "reactor/internal.h"
 
 #define POINT \
     "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"integer\"},\"y\":{\"type\":" \
@@ -214,7 +215,7 @@ TEST(every_fault_is_told_and_what_is_told_is_bounded, "")
     assert_null(owl_json_get(t.data, "left_out"));
     owl_json_doc_free(m);
 
-    struct bytes args = {NULL, 0};
+    struct bytes args = {.p = NULL};
     bytes_add(&args, "{\"l\":[0", 7);
     for (int i = 1; i < 5000; i++)
         bytes_add(&args, ",{\"k\":\"\\u0001\"}", 15);
@@ -621,5 +622,50 @@ TEST(calls_of_one_tool_share_its_schemas, "")
     }
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    server_end(s);
+}
+
+/* ---- checks that take long ---- */
+
+/* Whether a worker was needed for this call of an inline tool, which needs none itself. */
+static bool is_judged_elsewhere(owl_server *s, const char *args, const char *path, const char *want)
+{
+    unsigned before = s->env.runtime->workers_made;
+    msg *m = call_at(s, MODERN, "word", args);
+    if (!strstr(json_at(m, path), want))
+        fail_msg("%.200s", json_at(m, ""));
+    owl_json_doc_free(m);
+    return s->env.runtime->workers_made > before;
+}
+
+TEST(a_check_that_takes_long_holds_no_reactor, "")
+{
+    enum { N = 60000 };
+    owl_server *s = server_new(1);
+    add_tool(s, (owl_tool){.name = "word",
+                           .flags = OWL_INLINE,
+                           .input_schema = "{\"type\":\"object\",\"properties\":{\"w\":{"
+                                           "\"pattern\":\"^(?:[a-z][a-z])+$\"}}}",
+                           .handler = count});
+    server_start(s);
+    char *word = calloc(1, N + 2);
+    memset(word, 'a', N);
+    char *fits = text_of("{\"w\":\"%s\"}", word);
+    word[N] = 'a';
+    char *odd = text_of("{\"w\":\"%s\"}", word);
+    assert_false(is_judged_elsewhere(s, "{\"w\":\"ab\"}", "result", "ran"));
+    assert_false(is_judged_elsewhere(s, "{\"w\":\"abc\"}", "result", "pattern"));
+    assert_true(is_judged_elsewhere(s, fits, "result", "ran"));
+    expect_failed(call_at(s, MODERN, "word", odd), "/w");
+    for (int i = 0; i < 20; i++) { /* clients that do not wait for the verdict */
+        struct http h = http_open(s);
+        char *more = text_of("\"arguments\":%s", i % 2 ? fits : odd);
+        modern_call(&h, "word", more, "{}", "");
+        free(more);
+        http_close(&h);
+    }
+    free(word);
+    free(fits);
+    free(odd);
     server_end(s);
 }

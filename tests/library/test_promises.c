@@ -250,7 +250,7 @@ TEST(what_listens_name_counts, "")
         owl_json_doc_free(m);
         free(listens[i].raw.p);
         free(listens[i].body.p);
-        listens[i].raw = listens[i].body = (struct bytes){NULL, 0};
+        listens[i].raw = listens[i].body = (struct bytes){.p = NULL};
     }
     keep_nothing(s);
     /* The first 16 KiB of each body and of what is made of it do not count. */
