@@ -156,7 +156,7 @@ TEST(connections_arrive_on_all_reactors, "")
         assert_true((fds[i] = dial(address)) >= 0);
     assert_true(taken_wait(40));
     for (unsigned i = 0; i < 4; i++)
-        assert_true(taken.of[i] >= 5 && taken.of[i] <= 15); /* the mean is 10 */
+        assert_true(taken.of[i] >= 2 && taken.of[i] <= 25); /* the mean is 10; drawn by lot */
     end(rt, l);
     assert_false(exists());
     assert_int_equal(dial(address), -1);
