@@ -145,15 +145,21 @@ enum owl_verdict owl_ask__legacy(struct owl_call *c)
 /* ---- answers ---- */
 
 /* On its way to the reactor that asked. */
+/* What a client has answered. */
+struct reply {
+    struct owl_session *session;
+    owl_str id, payload;
+    bool refused;
+    bool busy; /* there was no room for the payload */
+};
+
+/* One on its way to the reactor that asked. */
 struct answer {
     struct owl_msg msg;
     struct owl_arena *arena; /* holds this */
     struct owl_call_env *env;
-    struct owl_session *session;
-    bool refused;
-    bool busy; /* there was no room for the payload */
-    size_t id_n, n;
-    char text[]; /* id, then payload */
+    struct reply reply; /* counts its session */
+    char text[];        /* id, then payload */
 };
 
 static int keep_answer(struct owl_call *c, struct owl_ask *a, owl_str answer)
@@ -168,18 +174,10 @@ static int keep_answer(struct owl_call *c, struct owl_ask *a, owl_str answer)
     return rc;
 }
 
-static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const struct answer *m)
+/* To a question of a handler. */
+static void take_answer(struct owl_call *c, struct owl_ask *a, const struct reply *m)
 {
-    struct owl_ask *a = owl_map_get(&owl_call_local(h, r)->asked, (owl_str){m->text, m->id_n});
-    if (!a || a->asked != m->session)
-        return;
-    struct owl_call *c = a->call;
-    leave_question(c, a);
-    owl_str payload = {m->text + m->id_n, m->n};
-    if (a->relayed) {
-        owl_relay__answer(c, a, payload, m->refused);
-        return;
-    }
+    owl_str payload = m->payload;
     bool form = a->method[0] == 'e'; /* elicitation/create: an error closes the form */
     a->refused = m->refused && !form && (c->handler_flags & OWL_PARKED);
     if (m->refused && form)
@@ -206,17 +204,35 @@ static void take_answer(struct owl_call_env *h, struct owl_reactor *r, const str
         owl_ask_go_on(c);
 }
 
+/* False: nobody waits for it. */
+static bool take_reply(struct owl_call_env *h, struct owl_reactor *r, const struct reply *m)
+{
+    struct owl_ask *a = owl_map_get(&owl_call_local(h, r)->asked, m->id);
+    if (!a || a->asked != m->session)
+        return false;
+    struct owl_call *c = a->call;
+    leave_question(c, a);
+    if (!a->relayed)
+        take_answer(c, a, m);
+    else if (m->busy)
+        owl_relay__answer(c, a, OWL_STR("{\"code\":-32603,\"message\":\"the answer had no room\"}"),
+                          true);
+    else
+        owl_relay__answer(c, a, m->payload, m->refused);
+    return true;
+}
+
 static void answer_free(struct answer *m)
 {
-    owl_session_leave(m->session, OWL_SESSION_ANSWERS);
-    owl_session_aunref(m->session);
+    owl_session_leave(m->reply.session, OWL_SESSION_ANSWERS);
+    owl_session_aunref(m->reply.session);
     owl_arena_free(m->arena);
 }
 
 static void on_answer(struct owl_reactor *r, struct owl_msg *msg)
 {
     struct answer *m = OWL_CONTAINER(msg, struct answer, msg);
-    take_answer(m->env, r, m);
+    OWL_IGNORE(take_reply(m->env, r, &m->reply)); /* nobody waits any more: fine */
     answer_free(m);
 }
 
@@ -247,11 +263,11 @@ static struct answer *answer_new(struct owl_call_env *h, struct owl_reactor *r,
     *m = (struct answer){.msg.run = on_answer,
                          .arena = arena,
                          .env = h,
-                         .session = owl_session_aref(session),
-                         .refused = msg->kind == OWL_RPC_ERROR,
-                         .busy = rc == -OWL_EBUSY,
-                         .id_n = id_n,
-                         .n = n};
+                         .reply = {.session = owl_session_aref(session),
+                                   .id = {m->text, id_n},
+                                   .payload = {m->text + id_n, n},
+                                   .refused = msg->kind == OWL_RPC_ERROR,
+                                   .busy = rc == -OWL_EBUSY}};
     memcpy(m->text, msg->id.p, id_n);
     memcpy(m->text + id_n, msg->payload.p, n);
     return m;
@@ -271,6 +287,13 @@ bool owl_ask_answer(struct owl_call_env *h, struct owl_reactor *r, struct owl_se
                     const struct owl_rpc_msg *msg)
 {
     struct owl_reactor *to = msg->id.p && session ? id_reactor(h, msg->id) : NULL;
+    if (to == r) { /* the same: nothing need be kept for the way */
+        struct reply reply = {.session = session,
+                              .id = msg->id,
+                              .payload = msg->payload,
+                              .refused = msg->kind == OWL_RPC_ERROR};
+        return take_reply(h, r, &reply);
+    }
     if (!to || !enter_answer(session))
         return false;
     struct answer *m = answer_new(h, r, session, msg);
