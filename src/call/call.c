@@ -475,12 +475,12 @@ void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id)
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* completed: the answer goes out */
 }
 
-void owl_calls_cancel(struct owl_call_local *l, uint64_t scope)
+void owl_calls_cancel(struct owl_call_local *l, uint64_t scope, bool answer)
 {
     owl_str key = {(const char *)&scope, sizeof scope};
     for (struct owl_call *c; (c = owl_map_get(&l->scopes, key));) {
         leave_scope(c);
-        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, true)); /* completed: the answer goes out */
+        OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, answer)); /* completed: the answer goes out */
     }
 }
 

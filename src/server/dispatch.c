@@ -183,7 +183,7 @@ static void on_cancel(struct owl_reactor *r, struct owl_msg *m)
     if (k->n > 0)
         owl_call_cancel(l, k->scope, (owl_str){k->id, k->n});
     else
-        owl_calls_cancel(l, k->scope);
+        owl_calls_cancel(l, k->scope, true);
     owl_free(k);
 }
 

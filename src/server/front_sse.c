@@ -72,19 +72,12 @@ static void peer_release(struct peer *p)
 static void peer_gone(struct owl_hook *h)
 {
     struct peer *p = OWL_CONTAINER(h, struct peer, hook);
-    struct owl_call_local *l = owl_call_local(&p->front.server->env, p->front.reactor);
     p->req = NULL;
-    bool calls = p->busy++ > 0;
+    p->busy++;
     peer_hide(p);
     if (p->session)
         owl_session_end(p->session);
-    if (calls) {
-        OWL_LIST_EACH (&l->calls, it) {
-            struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
-            if (c->scope == p->scope) /* one that is just finishing answers nobody */
-                OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
-        }
-    }
+    owl_calls_cancel(owl_call_local(&p->front.server->env, p->front.reactor), p->scope, false);
     peer_release(p);
 }
 
