@@ -16,42 +16,42 @@
 
 const owl_json *owl_call_args(owl_call *c)
 {
-    return c->args;
+    return c->run->args;
 }
 
 const owl_json *owl_call_params(owl_call *c)
 {
-    return c->params;
+    return c->run->params;
 }
 
 const char *owl_call_name(const owl_call *c)
 {
-    return c->name.p;
+    return c->req.name.p;
 }
 
 const char *owl_call_revision(const owl_call *c)
 {
-    return owl_rev_name(c->rev);
+    return owl_rev_name(c->req.rev);
 }
 
 const char *owl_call_principal(const owl_call *c)
 {
-    return c->principal.n ? c->principal.p : "";
+    return c->req.principal.n ? c->req.principal.p : "";
 }
 
 const char *owl_call_complete_name(const owl_call *c)
 {
-    return c->complete_name.p;
+    return c->req.complete_name.p;
 }
 
 const char *owl_call_complete_value(const owl_call *c)
 {
-    return c->complete_value.p;
+    return c->req.complete_value.p;
 }
 
 static const char *context_var(owl_call *c, const char *name)
 {
-    owl_str literal = owl_span_get(c->complete_context, name), value;
+    owl_str literal = owl_span_get(c->req.complete_context, name), value;
     if (!owl_span_is_string(literal) || owl_json_decode(c->arena, literal, &value) != 0)
         return NULL;
     return value.p;
@@ -59,20 +59,20 @@ static const char *context_var(owl_call *c, const char *name)
 
 const char *owl_call_var(owl_call *c, const char *name)
 {
-    if (c->complete_name.p)
-        return c->complete_context.p ? context_var(c, name) : NULL;
-    if (!c->item || !c->item->uri_template)
+    if (c->req.complete_name.p)
+        return c->req.complete_context.p ? context_var(c, name) : NULL;
+    if (!c->req.item || !c->req.item->uri_template)
         return NULL;
     owl_str var;
-    for (size_t i = 0; (var = owl_uri_template_var(c->item->uri_template, i)).p; i++)
+    for (size_t i = 0; (var = owl_uri_template_var(c->req.item->uri_template, i)).p; i++)
         if (owl_str_is(var, name))
-            return owl_uri_decode(c->arena, c->vars[i]).p;
+            return owl_uri_decode(c->arena, c->req.vars[i]).p;
     return NULL;
 }
 
 bool owl_call_client_can(owl_call *c, const char *capability)
 {
-    return owl_mcp_caps_have(c->client_caps, c->rev, capability);
+    return owl_mcp_caps_have(c->req.client_caps, c->req.rev, capability);
 }
 
 int owl_call_require(owl_call *c, const char *capability)
@@ -91,15 +91,15 @@ void owl_call__lacks(struct owl_call *c, const char *capability)
     owl_buf_putz(&data, "{\"requiredCapabilities\":");
     owl_mcp_caps_required(&data, capability);
     owl_buf_putc(&data, '}');
-    if (owl_mcp_caps_known(c->rev, capability))
+    if (owl_mcp_caps_known(c->req.rev, capability))
         owl_call_set_failure(c, OWL_ECAPABILITY,
                              "%.*s needs a client that declares the capability \"%s\"",
-                             (int)c->name.n, c->name.p, capability);
+                             (int)c->req.name.n, c->req.name.p, capability);
     else
         owl_call_set_failure(c, OWL_ECAPABILITY,
                              "%.*s needs the capability \"%s\", which the revision %s of this "
                              "session does not have; connect with a newer one",
-                             (int)c->name.n, c->name.p, capability, owl_rev_name(c->rev));
+                             (int)c->req.name.n, c->req.name.p, capability, owl_rev_name(c->req.rev));
     if (data.rc == 0)
         owl_call_set_failure_data(c, owl_buf_str(&data));
 }
@@ -171,12 +171,12 @@ int owl_call_progress(owl_call *c, double progress, double total, const char *me
     struct owl_buf b;
     owl_buf_init(&b, 64 * 1024);
     pthread_mutex_lock(&c->lock);
-    bool wanted = c->meta.progress_token.p && progress > c->last_progress;
+    bool wanted = c->req.meta.progress_token.p && progress > c->last_progress;
     if (wanted) {
         c->last_progress = progress;
         owl_rpc_begin_notification(&b, OWL_STR("notifications/progress"));
         owl_buf_putz(&b, "{\"progressToken\":");
-        owl_buf_puts(&b, c->meta.progress_token);
+        owl_buf_puts(&b, c->req.meta.progress_token);
     }
     pthread_mutex_unlock(&c->lock);
     if (!wanted)

@@ -155,7 +155,7 @@ static int write_params(struct owl_call *c, const owl_question *q, struct owl_bu
             return -OWL_EINVAL;
         put_member(b, "{\"mode\":\"url\",\"message\":", q->message);
         put_member(b, ",\"url\":", q->url);
-        if (c->codec->era == OWL_ERA_LEGACY && owl_random_hex(id, 16) == 0)
+        if (c->req.codec->era == OWL_ERA_LEGACY && owl_random_hex(id, 16) == 0)
             put_member(b, ",\"elicitationId\":", id);
     } else {
         if (!q->schema)
@@ -185,12 +185,12 @@ static int check_question(struct owl_call *c, const char *key, const owl_questio
     int rc = key ? read_question(in, ret) : -OWL_EINVAL;
     if (rc != 0)
         return rc;
-    if (!(c->method->flags & OWL_M_ASKS) || !c->item ||
-        parked != ((c->handler_flags & OWL_PARKED) != 0))
+    if (!(c->method->flags & OWL_M_ASKS) || !c->req.item ||
+        parked != ((c->run->flags & OWL_PARKED) != 0))
         return -OWL_ESTATE;
     if (owl_call_client_can(c, kinds[ret->kind].capability))
         return 0;
-    c->missing_capability = kinds[ret->kind].capability;
+    c->run->missing_capability = kinds[ret->kind].capability;
     return -OWL_ECAPABILITY;
 }
 
@@ -223,7 +223,7 @@ static int put_form(struct owl_call *c, struct owl_ask *a, owl_str params)
         return 0;
     int rc = owl_form_compile(c->arena, params, &a->form, &why);
     if (rc == -OWL_EINVAL)
-        c->bad_question = owl_arena_dup(c->arena, owl_str_of(why.message));
+        c->run->bad_question = owl_arena_dup(c->arena, owl_str_of(why.message));
     return rc;
 }
 
@@ -239,7 +239,7 @@ static int put_question(struct owl_call *c, struct owl_ask *a, const owl_questio
         return rc;
     const char *capability = capability_of(q->kind, owl_buf_str(&params));
     if (!owl_call_client_can(c, capability)) {
-        c->missing_capability = capability;
+        c->run->missing_capability = capability;
         return -OWL_ECAPABILITY;
     }
     if (capability == kinds[OWL_ASK_FORM].capability)
@@ -274,7 +274,7 @@ int owl_ask(owl_call *c, const char *key, const owl_question *question, const ow
         *ret_answer = a->value;
         return 0;
     }
-    if (c->codec->era == OWL_ERA_LEGACY)
+    if (c->req.codec->era == OWL_ERA_LEGACY)
         return owl_ask__reject(c, a, a->answer);
     a->answer = (owl_str){NULL, 0}; /* asked again */
     return OWL_PENDING;
@@ -334,10 +334,10 @@ int owl_ask_continue(struct owl_call *c)
 static struct owl_state_bind binding(struct owl_call *c, struct owl_buf *args)
 {
     owl_buf_init(args, MAX_ARGS);
-    owl_json_canonical(args, c->arguments.p ? c->arguments : OWL_STR("{}"));
-    return (struct owl_state_bind){.principal = c->principal,
-                                   .method = c->msg.method,
-                                   .name = c->name,
+    owl_json_canonical(args, c->req.arguments.p ? c->req.arguments : OWL_STR("{}"));
+    return (struct owl_state_bind){.principal = c->req.principal,
+                                   .method = c->req.msg.method,
+                                   .name = c->req.name,
                                    .args = owl_buf_str(args)};
 }
 
@@ -466,7 +466,7 @@ static int restore(struct owl_call *c, owl_str payload, owl_str responses)
 {
     if (c->ops != &owl_native)
         return owl_json_decode(c->arena, owl_span_get(payload, "state"), &c->sealed);
-    if (c->handler_flags & OWL_PARKED)
+    if (c->run->flags & OWL_PARKED)
         return 0; /* it asks first, and is answered where it waits */
     if (!payload.p)
         return take_early(c, responses);
@@ -492,13 +492,13 @@ static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload,
 
 enum owl_verdict owl_ask_restore(struct owl_call *c)
 {
-    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || c->going_on ||
+    if (c->req.codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || (c->run && c->run->going_on) ||
         c->task)
         return OWL_NEXT; /* nor does a task that goes on come back to what began it */
     owl_error err;
     owl_str payload = {NULL, 0}, park;
-    owl_str state = owl_rpc_param(&c->msg, OWL_STR("requestState"));
-    owl_str responses = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
+    owl_str state = owl_rpc_param(&c->req.msg, OWL_STR("requestState"));
+    owl_str responses = owl_rpc_param(&c->req.msg, OWL_STR("inputResponses"));
     if (!state.p && !responses.p)
         return OWL_NEXT; /* nobody was asked */
     int rc = state.p ? open_state(c, state, &payload, &err) : 0;
@@ -596,21 +596,21 @@ enum owl_verdict owl_ask_step(struct owl_call *c)
     if (!any)
         return owl_call_set_failure(
             c, OWL_ETOOL, "the handler waits for an answer to a question that it did not ask");
-    if (c->codec->era == OWL_ERA_MODERN && !c->task && !(c->handler_flags & OWL_PARKED))
+    if (c->req.codec->era == OWL_ERA_MODERN && !c->task && !(c->run->flags & OWL_PARKED))
         return ask_modern(c);
     if (c->end_wanted) { /* somebody has ended it while the handler was returning */
         c->end_error = c->end_wanted;
         c->silent = c->end_silent;
         return OWL_FINISH;
     }
-    if (c->rounds++ >= OWL_ASK_ROUNDS)
+    if (c->run->rounds++ >= OWL_ASK_ROUNDS)
         return owl_call_set_failure(c, OWL_ETOOL, "the client was asked %d times without an end",
                                     (int)OWL_ASK_ROUNDS);
     /* From now on a deadline or a cancellation may end it, and only the answers let it go on. */
     OWL_IGNORE(owl_call__move(c, 1u << OWL_CALL_FINISHED | 1u << OWL_CALL_ASKING, OWL_CALL_ASKING));
     if (c->task)
         return owl_task_ask(c);
-    return c->codec->era == OWL_ERA_LEGACY ? owl_ask__legacy(c) : owl_park_step(c);
+    return c->req.codec->era == OWL_ERA_LEGACY ? owl_ask__legacy(c) : owl_park_step(c);
 }
 
 void owl_ask_go_on(struct owl_call *c)
@@ -620,8 +620,8 @@ void owl_ask_go_on(struct owl_call *c)
         return;
     if (c->task)
         owl_task_go_on(c);
-    c->going_on = c->handler_flags & OWL_PARKED;
-    if (!c->going_on) {
+    c->run->going_on = c->run->flags & OWL_PARKED;
+    if (!c->run->going_on) {
         owl_result_reset(&c->result);
         pthread_mutex_lock(&c->lock);
         c->on_cancel = NULL;

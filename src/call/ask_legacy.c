@@ -23,7 +23,7 @@ enum {
 /* The client's revision has other words for forms. */
 static bool has_old_form(const struct owl_call *c, const struct owl_ask *a)
 {
-    return a->form && c->rev < OWL_REV_2025_11_25;
+    return a->form && c->req.rev < OWL_REV_2025_11_25;
 }
 
 /* An URL must have an id, which questions of modern calls do not have. */
@@ -62,7 +62,8 @@ static void put_params(struct owl_buf *b, struct owl_call *c, const struct owl_a
 /* Who is asked: that of the call, or whoever waits for the task. */
 static struct owl_session *audience(const struct owl_call *c)
 {
-    return c->front ? c->front->session : c->session;
+    const struct owl_call *front = owl_call_front(c);
+    return front ? front->req.session : c->req.session;
 }
 
 /* The question is out from now on. Where too many are, a session is still asked a few. */
@@ -179,7 +180,7 @@ static void take_answer(struct owl_call *c, struct owl_ask *a, const struct repl
 {
     owl_str payload = m->payload;
     bool form = a->method[0] == 'e'; /* elicitation/create: an error closes the form */
-    a->refused = m->refused && !form && (c->handler_flags & OWL_PARKED);
+    a->refused = m->refused && !form && (c->run->flags & OWL_PARKED);
     if (m->refused && form)
         payload = OWL_STR("{\"action\":\"cancel\"}");
     int rc = m->busy ? -OWL_EBUSY : 0;
@@ -187,7 +188,7 @@ static void take_answer(struct owl_call *c, struct owl_ask *a, const struct repl
         rc = keep_answer(c, a, payload);
     else if (rc == 0 && !a->refused)
         rc = -OWL_ETOOL;
-    if (rc == -OWL_EBUSY && c->task && c->rounds++ < OWL_ASK_ROUNDS) {
+    if (rc == -OWL_EBUSY && c->task && c->run->rounds++ < OWL_ASK_ROUNDS) {
         owl_task__ask_later(c); /* it stays open */
         return;
     }
@@ -346,7 +347,7 @@ void owl_ask__withdraw_one(struct owl_call *c, struct owl_ask *a)
 {
     if (!a->id.p)
         return;
-    if (c->sink || c->front)
+    if (c->sink || owl_call_front(c))
         send_cancelled(c, a->id);
     leave_question(c, a);
 }

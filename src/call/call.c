@@ -93,9 +93,9 @@ static void on_deadline(struct owl_timer *t)
 /* The least severe level that the client wants to hear about this call. */
 static int wanted_level(const struct owl_call *c)
 {
-    if (c->codec->era == OWL_ERA_LEGACY)
-        return c->session ? (int)owl_session_log_level(c->session) : OWL_LEVEL_EMERGENCY + 1;
-    int level = owl_level_parse(c->meta.log_level);
+    if (c->req.codec->era == OWL_ERA_LEGACY)
+        return c->req.session ? (int)owl_session_log_level(c->req.session) : OWL_LEVEL_EMERGENCY + 1;
+    int level = owl_level_parse(c->req.meta.log_level);
     return level < 0 ? OWL_LEVEL_EMERGENCY + 1 : level;
 }
 
@@ -113,22 +113,22 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     c->reactor = init->reactor;
     c->arena = init->arena;
     c->sink = init->sink;
-    c->msg = *init->msg;
-    c->meta = *init->meta;
-    c->rev = init->rev;
-    c->codec = owl_mcp_codec_of(init->rev, init->env->error_style);
+    c->req.msg = *init->msg;
+    c->req.meta = *init->meta;
+    c->req.rev = init->rev;
+    c->req.codec = owl_mcp_codec_of(init->rev, init->env->error_style);
     c->ops = &owl_native;
     c->method = init->method;
-    c->name = init->msg->method;
-    c->principal = init->principal;
+    c->req.name = init->msg->method;
+    c->req.principal = init->principal;
     c->scope = init->scope;
     c->work.client = init->client;
     c->work.part = init->env->part;
     if (init->session) {
-        c->session = owl_session_aref(init->session);
-        c->client_caps = owl_session_client_caps(init->session);
+        c->req.session = owl_session_aref(init->session);
+        c->req.client_caps = owl_session_client_caps(init->session);
     } else {
-        c->client_caps = init->meta->client_caps;
+        c->req.client_caps = init->meta->client_caps;
     }
     atomic_init(&c->log_level, wanted_level(c));
     c->begun_ms = owl_reactor_now(init->reactor);
@@ -136,8 +136,6 @@ struct owl_call *owl_call_new(const struct owl_call_init *init)
     owl_timer_init(&c->deadline, on_deadline);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->cancelling, NULL);
-    owl_list_init(&c->park_node);
-    owl_timer_init(&c->park_timer, owl_park_on_timer);
     owl_list_init(&c->scope_node);
     c->step = &owl_steps[0];
     c->last_progress = c->told = -1;
@@ -153,16 +151,16 @@ static void hold(struct owl_call *c)
     if (c->held)
         return;
     c->held = true;
-    if (c->item)
-        owl_item_aref(c->item); /* and by that its provider */
+    if (c->req.item)
+        owl_item_aref(c->req.item); /* and by that its provider */
     else if (c->provider)
         owl_provider_aref(c->provider);
 }
 
 static void let_go(struct owl_call *c)
 {
-    if (c->held && c->item)
-        owl_item_aunref(c->item);
+    if (c->held && c->req.item)
+        owl_item_aunref(c->req.item);
     else if (c->held)
         owl_provider_aunref(c->provider);
 }
@@ -186,12 +184,14 @@ static bool last_ref(struct owl_call *c)
 void owl_call_unref(owl_call *c)
 {
     while (last_ref(c)) {
-        struct owl_call *front = c->front; /* counted by this one */
+        struct owl_call *front = owl_call_front(c); /* counted by this one */
         struct owl_runtime *rt = atomic_load(&c->keeps_rt) ? c->runtime : NULL;
         let_go(c);
-        owl_session_aunref(c->session);
+        owl_session_aunref(c->req.session);
         owl_call__release_given(c);
-        owl_free(c->word);
+        if (c->talk)
+            owl_free(c->talk->word);
+        owl_free(c->talk);
         owl_free(c->said);
         pthread_mutex_destroy(&c->lock);
         pthread_mutex_destroy(&c->cancelling);
@@ -205,8 +205,8 @@ void owl_call__trace(struct owl_call *c, const struct owl_step *step)
 {
     uint64_t now = owl_now_ns();
     owl_log_write(c->env->log, OWL_LEVEL_DEBUG, "call", "%.*s id=%.*s %s->%s us=%llu",
-                  (int)c->msg.method.n, c->msg.method.p, (int)c->msg.id.n,
-                  c->msg.id.p ? c->msg.id.p : "", c->step->name, step->name,
+                  (int)c->req.msg.method.n, c->req.msg.method.p, (int)c->req.msg.id.n,
+                  c->req.msg.id.p ? c->req.msg.id.p : "", c->step->name, step->name,
                   (unsigned long long)(c->step_ns ? (now - c->step_ns) / 1000 : 0));
     c->step_ns = now;
 }
@@ -232,10 +232,10 @@ void owl_call_run(struct owl_call *c)
 void owl_call_resume(struct owl_call *c)
 {
     owl_reactor_assert(c->reactor);
-    OWL_ASSERT(c->suspended > 0);
-    c->suspended--;
-    if (c->stale > 0) {
-        c->stale--;
+    OWL_ASSERT(c->ticket.suspended > 0);
+    c->ticket.suspended--;
+    if (c->ticket.stale > 0) {
+        c->ticket.stale--;
         return;
     }
     /* After a refusal; in `settle` a handler of a call that was ended may still write its own. */
@@ -258,15 +258,16 @@ void owl_call__fail(struct owl_call *c)
 
 void owl_call__give_up(struct owl_call *c)
 {
-    if (c->step == &owl_steps[OWL_STEP_settle] && c->suspended > c->stale) {
+    if (c->step == &owl_steps[OWL_STEP_settle] && c->ticket.suspended > c->ticket.stale) {
         OWL_LOG(c->env->log, OWL_LEVEL_ERROR, "call",
-                "%.*s: its end could not be recorded in time trace_id=%s", (int)c->name.n,
-                c->name.p ? c->name.p : "", owl_call_trace_id(c));
-        c->stale++;
+                "%.*s: its end could not be recorded in time trace_id=%s", (int)c->req.name.n,
+                c->req.name.p ? c->req.name.p : "", owl_call_trace_id(c));
+        c->ticket.stale++;
         owl_call__goto(c, &owl_steps[OWL_STEP_reply]);
         owl_call_run(c);
     } else if (c->step == &owl_steps[OWL_STEP_reply]) {
-        c->holding = false;
+        if (c->talk)
+            c->talk->holding = false;
         owl_call__goto(c, &owl_steps[OWL_STEP_end]);
         owl_call_run(c);
     }
@@ -316,7 +317,7 @@ int owl_call_claim_id(struct owl_call *c)
     if (!c->scope || c->cancel_key.p)
         return 0;
     owl_str id;
-    int rc = owl_rpc_id_plain(c->arena, c->msg.id, &id);
+    int rc = owl_rpc_id_plain(c->arena, c->req.msg.id, &id);
     char *key = rc == 0 ? owl_arena_alloc(c->arena, sizeof c->scope + id.n) : NULL;
     if (!key)
         return -OWL_ENOMEM;
@@ -334,14 +335,14 @@ int owl_call_claim_id(struct owl_call *c)
     }
     c->cancel_key = k;
     /* Who ended the session either finds the call from now on, or has marked it before. */
-    return c->session && owl_session_ended(c->session) ? -OWL_ECANCELLED : 0;
+    return c->req.session && owl_session_ended(c->req.session) ? -OWL_ECANCELLED : 0;
 }
 
 enum owl_verdict owl_call_refuse_id(struct owl_call *c, int rc)
 {
     if (rc == -OWL_EEXISTS)
         return owl_call_set_failure(c, OWL_EREQUEST, "id %.*s is in use by a request that runs",
-                                    (int)c->msg.id.n, c->msg.id.p);
+                                    (int)c->req.msg.id.n, c->req.msg.id.p);
     return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
 }
 
@@ -361,15 +362,15 @@ void owl_call_wait(struct owl_call *c, uint64_t ms)
 uint64_t owl_call__allowed_ms(const struct owl_call *c)
 {
     uint64_t ms = c->task ? owl_task_allowed(c) : c->env->timeout_ms;
-    return c->item && c->item->timeout_ms && c->item->timeout_ms < ms ? c->item->timeout_ms : ms;
+    return c->req.item && c->req.item->timeout_ms && c->req.item->timeout_ms < ms ? c->req.item->timeout_ms : ms;
 }
 
 enum owl_verdict owl_call__enter(struct owl_call *c)
 {
     size_t most = c->env->limits->session_calls;
-    if ((!c->handler && !c->provider) || !c->session || c->counted)
+    if ((!c->run && !c->provider) || !c->req.session || c->counted)
         return OWL_NEXT;
-    c->counted = owl_session_enter(c->session, OWL_SESSION_CALLS, most);
+    c->counted = owl_session_enter(c->req.session, OWL_SESSION_CALLS, most);
     if (c->counted)
         return OWL_NEXT;
     return owl_call_set_failure(c, OWL_EBUSY,
@@ -381,7 +382,7 @@ enum owl_verdict owl_call__enter(struct owl_call *c)
 void owl_call__leave(struct owl_call *c)
 {
     if (c->counted)
-        owl_session_leave(c->session, OWL_SESSION_CALLS);
+        owl_session_leave(c->req.session, OWL_SESSION_CALLS);
     c->counted = false;
 }
 
@@ -451,7 +452,7 @@ bool owl_call_end(struct owl_call *c, int error, bool answer)
     c->end_error = error;
     c->silent = !answer;
     if (c->step == &owl_steps[OWL_STEP_admit])
-        c->stale = c->suspended;
+        c->ticket.stale = c->ticket.suspended;
     run_on_cancel(c);
     if (c->step == &owl_steps[OWL_STEP_await] && c->ops->cancel)
         c->ops->cancel(c, error);
@@ -496,7 +497,7 @@ enum owl_verdict owl_call_set_failure(struct owl_call *c, int error, const char 
     va_end(ap);
     c->failure.error = error;
     c->failure.message = owl_str_of(c->why);
-    c->failure.of_tool = c->item && c->item->kind == OWL_KIND_TOOL;
+    c->failure.of_tool = c->req.item && c->req.item->kind == OWL_KIND_TOOL;
     return OWL_FINISH;
 }
 
@@ -511,17 +512,46 @@ void owl_call__set_provider(struct owl_call *c, struct owl_provider *p)
     c->ops = p->ops;
 }
 
-void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name)
+enum owl_verdict owl_call_set_handler(struct owl_call *c, owl_handler_fn fn, void *data,
+                                      unsigned flags)
 {
-    c->item = item;
-    if (item->provider)
-        owl_call__set_provider(c, item->provider);
-    c->name = name;
-    c->handler = item->handler;
-    c->handler_data = item->data;
-    c->handler_flags = item->flags;
+    if (!fn)
+        return OWL_NEXT;
+    c->run = owl_arena_zalloc(c->arena, sizeof *c->run);
+    if (!c->run)
+        return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
+    c->run->call = c;
+    c->run->fn = fn;
+    c->run->data = data;
+    c->run->flags = flags;
+    return OWL_NEXT;
+}
+
+enum owl_verdict owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_handler_fn fn,
+                                   owl_str name)
+{
+    c->req.item = item;
+    c->req.name = name;
     if (item->timeout_ms && item->timeout_ms < c->env->timeout_ms)
         atomic_store(&c->deadline_ms, owl_now_ms() + item->timeout_ms);
+    if (!item->provider)
+        return owl_call_set_handler(c, fn, item->data, item->flags);
+    owl_call__set_provider(c, item->provider);
+    return OWL_NEXT;
+}
+
+struct owl_talk *owl_call__talk(struct owl_call *c)
+{
+    struct owl_talk *t = c->talk ? c->talk : owl_calloc(1, sizeof *t);
+    if (!t || c->talk)
+        return t;
+    t->call = c;
+    owl_list_init(&t->park_node);
+    owl_timer_init(&t->timer, owl_park_on_timer);
+    pthread_mutex_lock(&c->lock); /* a handler that keeps the call may look for its front */
+    c->talk = t;
+    pthread_mutex_unlock(&c->lock);
+    return t;
 }
 
 struct owl_snapshot *owl_call_registry(struct owl_call *c)
@@ -533,7 +563,7 @@ struct owl_snapshot *owl_call_registry(struct owl_call *c)
 
 bool owl_call_param_str(struct owl_call *c, const char *key, owl_str *ret)
 {
-    owl_str literal = owl_rpc_param(&c->msg, owl_str_of(key));
+    owl_str literal = owl_rpc_param(&c->req.msg, owl_str_of(key));
     if (literal.p && !owl_span_is_string(literal)) {
         owl_call_set_failure(c, OWL_EPARAMS, "params.%s must be a string", key);
         return false;
@@ -635,8 +665,8 @@ static int speak(struct owl_call *c, owl_str message, double progress, bool own)
 {
     struct owl_call *front = NULL;
     pthread_mutex_lock(&c->lock);
-    if (c->front && !(own && c->front->session != c->session))
-        front = owl_call_ref(c->front);
+    if (owl_call_front(c) && !(own && c->talk->front->req.session != c->req.session))
+        front = owl_call_ref(c->talk->front);
     pthread_mutex_unlock(&c->lock);
     int rc = send_to(front ? front : c, message, progress);
     owl_call_unref(front);
@@ -655,7 +685,7 @@ int owl_call_send(struct owl_call *c, owl_str message)
 
 const char *owl_call_trace_id(struct owl_call *c)
 {
-    if (!c->trace_id[0] && !owl_trace_id_of(c->meta.traceparent, c->trace_id) &&
+    if (!c->trace_id[0] && !owl_trace_id_of(c->req.meta.traceparent, c->trace_id) &&
         owl_trace_id_new(c->trace_id) != 0)
         c->trace_id[0] = '\0';
     return c->trace_id;

@@ -127,6 +127,60 @@ enum owl_call_state {
  * late does not finish the run after its own. */
 enum { OWL_CALL__RUN = 4 };
 
+/* What was asked. Immutable once the call runs. */
+struct owl_request {
+    struct owl_rpc_msg msg;
+    struct owl_mcp_meta meta; /* but progress_token, which is under the call's lock */
+    const struct owl_mcp_codec *codec;
+    enum owl_rev rev;
+    owl_str client_caps;
+    struct owl_session *session; /* counted; NULL for modern */
+    owl_str principal;           /* who calls, ends in NUL; empty: nobody knows */
+    owl_str name;                /* tool, prompt, URI; otherwise the method */
+    owl_str arguments;           /* raw object, or absent */
+    struct owl_item *item;       /* NULL for methods that answer themselves */
+    owl_str vars[OWL_URI_VARS];  /* raw values of template variables */
+    owl_str complete_name, complete_value, complete_context;
+};
+
+/* A handler of the program that answers the call: native.c. Made when it is found. */
+struct owl_run {
+    struct owl_call *call;
+    owl_handler_fn fn;
+    void *data;
+    unsigned flags;                 /* OWL_INLINE, OWL_PARKED, OWL_TASK…, OWL_FOREIGN */
+    bool going_on;                  /* parked: the functions of the questions run, not the handler */
+    unsigned rounds;                /* of questions, so far */
+    int status;                     /* [handler] what it returned */
+    const owl_json *args, *params;  /* parsed before it runs, as far as it needs them */
+    const char *missing_capability; /* [handler] that owl_ask() would have needed */
+    const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
+    struct owl_msg done;            /* posted by the finisher */
+};
+
+/* A call that speaks with its client beyond one request and its answer: relay.c, park.c, and tasks.
+ * Made by the reactor when it begins to; `front` is under the call's lock. */
+struct owl_talk {
+    unsigned n_requests;        /* of a relay, so far */
+    uint64_t left_ms;           /* until the deadline when the first request was put */
+    owl_str park_id;            /* in owl_call_local.parked; of a front: of the call it speaks for */
+    bool parked;                /* its client is away: a retry may become its front */
+    bool holding;               /* … and the answer waits for one */
+    bool fronting;              /* this call is the front of a parked one */
+    struct owl_list park_node;
+    struct owl_timer timer;     /* a relay has asked a modern client: others may follow */
+    struct owl_call *call;
+    struct owl_call *front;     /* parked, or a task: the call through which it speaks; counted */
+    struct owl_park_word *word; /* front: the texts of its failure */
+};
+
+/* What the policy has of it. */
+struct owl_ticket {
+    bool admitted;     /* settle() is due */
+    uint8_t suspended; /* times that the policy is to resume it */
+    uint8_t stale;     /* … of which these come too late */
+};
+
 struct owl_call {
     atomic_uint refs;
     atomic_uint state;        /* run × OWL_CALL__RUN + enum owl_call_state */
@@ -135,87 +189,59 @@ struct owl_call {
     struct owl_runtime *runtime;
     struct owl_reactor *reactor;
     struct owl_arena *arena; /* [handler] holds the call itself and its message */
-    const struct owl_step *step;
-    uint64_t step_ns;
-    const struct owl_method *method; /* NULL: nobody knows it */
-    struct owl_pin *pin;             /* the registry snapshot, until the call suspends or ends */
-    struct owl_list node;
-    struct owl_sink *sink; /* NULL once the client has gone */
-
-    /* what was asked: immutable once the call runs */
-    struct owl_rpc_msg msg;
-    struct owl_mcp_meta meta;
-    const struct owl_mcp_codec *codec;
-    enum owl_rev rev;
-    owl_str client_caps;
-    struct owl_session *session;        /* counted; NULL for modern */
-    owl_str principal;                  /* who calls, ends in NUL; empty: nobody knows */
-    owl_str name;                       /* tool, prompt, URI; otherwise the method */
-    owl_str arguments;                  /* raw object, or absent */
-    struct owl_item *item;              /* NULL for methods that answer themselves */
-    bool held;                          /* item and provider are counted: the call may wait */
+    struct owl_sink *sink;   /* NULL once the client has gone */
+    struct owl_request req;
+    const struct owl_method *method;    /* NULL: nobody knows it */
     struct owl_provider *provider;      /* who answers: call/provider.h; NULL: a handler */
     const struct owl_provider_ops *ops; /* … its own, or those of handlers */
     void *provider_data;                /* the provider's own */
-    owl_handler_fn handler;
-    void *handler_data;
-    unsigned handler_flags;
-    owl_str vars[OWL_URI_VARS]; /* raw values of template variables */
-    owl_str complete_name, complete_value, complete_context;
-    atomic_int log_level; /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
-    atomic_ullong deadline_ms; /* monotonic */
-    uint64_t begun_ms;         /* likewise */
+    owl_str sealed;                     /* what the provider had sealed, or absent */
 
-    /* how it goes */
+    /* its flow */
+    const struct owl_step *step;
+    uint64_t step_ns, begun_ms; /* monotonic, as the next */
+    atomic_ullong deadline_ms;
+    struct owl_timer deadline;
+    struct owl_pin *pin;        /* the registry snapshot, until the call suspends or ends */
+    bool held;                  /* item and provider are counted: the call may wait */
+    bool invoking;              /* the provider's invoke() is on the stack */
+    bool returned;              /* the reactor knows that the provider is through */
+    bool counted;               /* among the calls of its session that are not over */
+    int end_error;              /* the reactor ended the call with this */
+    bool silent;                /* … and the client gets no answer */
+    int end_wanted;             /* it is to be ended with this, if it is about to ask the client */
+    bool end_silent;            /* … likewise */
+    struct owl_list node;       /* among all of the reactor */
+    uint64_t scope;             /* within which its id names this call; 0: nothing does */
+    owl_str cancel_key;         /* in owl_call_local.in_flight, or absent */
+    struct owl_list scope_node; /* among those of its scope that are there */
+    struct owl_work work;
+    struct verdict *verdict;        /* on its arguments, if a worker gives it: check.c */
+    struct owl_budget_share values; /* of owl_call_local.values */
+
+    /* its outcome */
     struct owl_result result;       /* [handler] */
+    const char *result_type;        /* of a modern result, if it is not "complete" */
+    struct owl_given *given;        /* the result, if another than `result` */
     struct owl_mcp_failure failure; /* [handler] error != 0: it failed */
     char why[252];                  /* [handler] storage of failure.message */
     char trace_id[OWL_TRACE_ID + 1];
-    int status;         /* [handler] what it returned */
-    double told;        /* the progress that was sent last */
-    int end_error;      /* the reactor ended the call with this */
-    bool silent;        /* … and the client gets no answer */
-    int end_wanted;     /* it is to be ended with this, if it is about to ask the client */
-    bool end_silent;    /* … likewise */
-    bool admitted;      /* settle() is due */
-    bool invoking;      /* the provider's invoke() is on the stack */
-    uint8_t suspended;  /* times that the policy is to resume it */
-    uint8_t stale;      /* … of which these come too late */
-    bool holding;       /* finished while its client is away: the answer waits for a retry */
-    bool counted;       /* among the calls of its session that are not over */
-    bool returned;      /* the reactor knows that the handler is through: its post has arrived */
-    uint64_t scope;     /* within which notifications name this call by its id; 0: nothing does */
-    owl_str cancel_key; /* in host_local.in_flight, or absent */
-    struct owl_list scope_node; /* among those of its scope that are there */
-    struct owl_timer deadline;
-    struct owl_msg done; /* posted by the finisher */
-    struct owl_work work;
-    struct verdict *verdict;        /* on its arguments, if a worker gives it: check.c */
-    const owl_json *args, *params;  /* parsed before the handler runs, as far as it needs them */
-    struct owl_ask *asks;           /* [handler] call/ask.h */
-    struct owl_budget_share values; /* of host_local.values */
-    const char *missing_capability; /* [handler] that owl_ask() would have needed */
-    const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
-    const char *result_type;        /* of a modern result, if it is not "complete" */
-    unsigned rounds;                /* of questions to a legacy client */
-    unsigned n_asked;               /* questions that are out; no handler runs then */
-    owl_str park_id; /* in owl_call_local.parked; of a front: of the call it speaks for */
-    bool parked;     /* its client is away: a retry may become its front */
-    bool going_on;   /* parked: the functions of the questions run, not the handler */
-    struct owl_list park_node;
-    bool fronting;                /* this call is the front of a parked one */
-    struct owl_call *front;       /* parked, or a task: the call through which it speaks; counted */
-    struct owl_park_word *word;   /* front: the texts of its failure */
-    struct owl_given *given;      /* the result, if another than `result` */
-    owl_str sealed;               /* what the provider had sealed, or absent */
-    struct owl_timer park_timer;  /* a relay has asked a modern client: others may follow */
-    uint64_t left_ms;             /* until the deadline when the first request was put */
-    unsigned n_requests;          /* of a relay, so far */
-    struct owl_task_run *task;    /* this call runs as a task: call/task.h */
+
+    /* parts, each if it is needed */
+    struct owl_ticket ticket;
+    struct owl_run *run;   /* NULL: no handler of the program answers */
+    struct owl_ask *asks;  /* [handler] questions, call/ask.h; of a relay the reactor's */
+    unsigned n_asked;      /* … that are out; no handler runs then */
+    struct owl_talk *talk; /* NULL: it has no more to say than its answer */
+    struct owl_task_run *task;    /* it runs as a task: call/task.h */
     owl_str related;              /* legacy: its id, in whatever the call says; immutable */
-    struct owl_task_query *visit; /* … or is about one */
+    struct owl_task_query *visit; /* it is about one */
     bool consults;                /* it has asked the store of tasks, which has not answered */
-    pthread_mutex_t lock;         /* the rest, front and meta.progress_token */
+
+    /* what other threads see of it */
+    atomic_int log_level; /* least severe that the client wants; above OWL_LEVEL_EMERGENCY: none */
+    double told;          /* the progress that was sent last; the reactor's */
+    pthread_mutex_t lock; /* the rest, talk and its front, and req.meta.progress_token */
     double last_progress;
     unsigned notes;             /* messages to the client that are on their way to the reactor */
     struct owl_task_said *said; /* what its task is to say of itself */
@@ -224,6 +250,17 @@ struct owl_call {
     bool cancelled;
     pthread_mutex_t cancelling; /* held while on_cancel runs */
 };
+
+/* The call through which it speaks, or NULL; on the reactor, or under the lock. */
+static inline struct owl_call *owl_call_front(const struct owl_call *c)
+{
+    return c->talk ? c->talk->front : NULL;
+}
+/* Flags of its handler. */
+static inline unsigned owl_call_flags(const struct owl_call *c)
+{
+    return c->run ? c->run->flags : 0;
+}
 
 /* ---- life ---- */
 
@@ -281,8 +318,13 @@ enum owl_verdict owl_call_set_failure(struct owl_call *c, int error, const char 
     OWL_PRINTF(3, 4);
 /* error.data of the failure: JSON text that lives as long as the call's arena. */
 void owl_call_set_failure_data(struct owl_call *c, owl_str json);
-/* What the call is about. On the reactor, while the registry is pinned. */
-void owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_str name);
+/* What the call is about, and which of its handlers answers (may be NULL), unless it has a provider.
+ * On the reactor, while the registry is pinned. OWL_NEXT, or OWL_FINISH without memory. */
+enum owl_verdict owl_call_set_item(struct owl_call *c, struct owl_item *item, owl_handler_fn fn,
+                                   owl_str name);
+/* The handler that answers it, or NULL: what the method has written does; likewise. */
+enum owl_verdict owl_call_set_handler(struct owl_call *c, owl_handler_fn fn, void *data,
+                                      unsigned flags);
 /* The registry as this call sees it. */
 struct owl_snapshot *owl_call_registry(struct owl_call *c);
 /* A string member of params: decoded, in the arena. Absent, or OWL_EPARAMS recorded if it is no
@@ -301,6 +343,8 @@ const char *owl_call_trace_id(struct owl_call *c);
 
 /* Who answers instead of a handler. On the reactor, while the registry is pinned. */
 void owl_call__set_provider(struct owl_call *c, struct owl_provider *p);
+/* Its part for what it says beyond its answer, on the reactor; NULL without memory. */
+struct owl_talk *owl_call__talk(struct owl_call *c);
 /* What was given to it is not needed any more. */
 void owl_call__release_given(struct owl_call *c);
 /* The call is about to run a handler: it counts for its session until it leaves. */

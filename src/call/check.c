@@ -109,7 +109,7 @@ struct verdict {
 
 static owl_str arguments_of(const struct owl_call *c)
 {
-    return c->arguments.p ? c->arguments : OWL_STR("{}");
+    return c->req.arguments.p ? c->req.arguments : OWL_STR("{}");
 }
 
 /* @errors OWL_EBUSY: it takes more steps than @p budget. */
@@ -117,9 +117,9 @@ static int judge(struct verdict *v, uint64_t budget)
 {
     struct owl_call *c = v->call;
     struct owl_schema_work work = {.budget = budget};
-    v->rc = owl_schema_validate_within(c->item->input, arguments_of(c), &work, &v->fits, &v->why);
+    v->rc = owl_schema_validate_within(c->req.item->input, arguments_of(c), &work, &v->fits, &v->why);
     if (v->rc == 0 && !v->fits)
-        v->rc = owl_check_explain(c->item->input, arguments_of(c), budget, c->arena, &v->words);
+        v->rc = owl_check_explain(c->req.item->input, arguments_of(c), budget, c->arena, &v->words);
     return v->rc == -OWL_EBUSY ? v->rc : 0;
 }
 
@@ -131,7 +131,7 @@ static enum owl_verdict conclude(const struct verdict *v)
     if (v->rc == 0) {
         owl_call_set_failure(c, OWL_EPARAMS,
                              "Invalid params: the arguments do not fit the inputSchema of %.*s",
-                             (int)c->name.n, c->name.p);
+                             (int)c->req.name.n, c->req.name.p);
         add_words(c, v->words.text);
         owl_call_set_failure_data(c, v->words.data);
     } else if (v->rc == -OWL_ELIMIT) {
@@ -186,7 +186,7 @@ static enum owl_verdict hand_to_worker(struct owl_call *c)
 
 enum owl_verdict owl_check_arguments(struct owl_call *c)
 {
-    if (!c->item || !c->item->input)
+    if (!c->req.item || !c->req.item->input)
         return OWL_NEXT;
     struct verdict v = {.call = c};
     return judge(&v, STEPS_AT_ONCE) == -OWL_EBUSY ? hand_to_worker(c) : conclude(&v);
@@ -198,22 +198,22 @@ enum owl_verdict owl_check_arguments(struct owl_call *c)
  * gives is passed on: its clients have lived with it so far. */
 static void blame(struct owl_call *c, const char *what, owl_str words)
 {
-    bool foreign = c->handler_flags & OWL_FOREIGN;
+    bool foreign = c->run->flags & OWL_FOREIGN;
     OWL_LOG(c->env->log, foreign ? OWL_LEVEL_WARNING : OWL_LEVEL_ERROR, "call",
-            "%.*s has %s: trace_id=%s %.*s", (int)c->name.n, c->name.p, what, owl_call_trace_id(c),
+            "%.*s has %s: trace_id=%s %.*s", (int)c->req.name.n, c->req.name.p, what, owl_call_trace_id(c),
             (int)words.n, words.p);
     if (foreign)
         return;
     owl_call_set_failure(c, OWL_ETOOL,
                          "the tool %.*s is at fault, not the arguments: it has %s. Calling it "
                          "again will hardly help; tell who runs it",
-                         (int)c->name.n, c->name.p, what);
+                         (int)c->req.name.n, c->req.name.p, what);
 }
 
 void owl_check_result(struct owl_call *c)
 {
     const struct owl_result *r = &c->result;
-    const struct owl_schema *s = c->item ? c->item->output : NULL;
+    const struct owl_schema *s = c->req.item ? c->req.item->output : NULL;
     if (!s || r->rc != 0 || r->is_error || c->failure.error)
         return;
     if (!r->structured.p) {

@@ -28,7 +28,7 @@ static void on_own_reactor(struct owl_call *c)
 static void on_done(struct owl_reactor *r, struct owl_msg *m)
 {
     (void)r;
-    on_own_reactor(OWL_CONTAINER(m, struct owl_call, done));
+    on_own_reactor(OWL_CONTAINER(m, struct owl_run, done)->call);
 }
 
 /* The winner of the run posts. */
@@ -36,7 +36,7 @@ static int finish(struct owl_call *c, unsigned run, int status)
 {
     if (!owl_call__win(c, run))
         return -OWL_EDONE;
-    c->status = status;
+    c->run->status = status;
     if (status == 0)
         owl_check_result(c);
     atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
@@ -44,8 +44,8 @@ static int finish(struct owl_call *c, unsigned run, int status)
         on_own_reactor(c);
         return 0;
     }
-    c->done.run = on_done;
-    if (!owl_post(c->reactor, &c->done))
+    c->run->done.run = on_done;
+    if (!owl_post(c->reactor, &c->run->done))
         owl_call_unref(c); /* the server has gone: there is nobody to answer */
     return 0;
 }
@@ -69,7 +69,7 @@ static void run_on_worker(struct owl_work *w)
     unsigned run = atomic_load(&c->state);
     if (run % OWL_CALL__RUN == OWL_CALL_RUNNING)
         owl_call__returned(c, run,
-                           c->going_on ? owl_ask_continue(c) : c->handler(c, c->handler_data));
+                           c->run->going_on ? owl_ask_continue(c) : c->run->fn(c, c->run->data));
     owl_call_unref(c);
 }
 
@@ -83,17 +83,17 @@ static enum owl_verdict start_worker(struct owl_call *c)
     owl_call_unref(c);
     return owl_call_set_failure(c, rc == -OWL_ENOMEM ? OWL_ENOMEM : OWL_ECLOSED,
                                 "the server is too busy to run %.*s now; try again later",
-                                (int)c->name.n, c->name.p);
+                                (int)c->req.name.n, c->req.name.p);
 }
 
 /* Runs the handler on the reactor. */
 static enum owl_verdict run_inline(struct owl_call *c)
 {
     unsigned run = atomic_load(&c->state);
-    int rc = c->handler(c, c->handler_data);
+    int rc = c->run->fn(c, c->run->data);
     if (rc == OWL_LATER || !owl_call__win(c, run))
         return OWL_NEXT; /* later, or finished by hand */
-    c->status = rc;
+    c->run->status = rc;
     c->returned = true;
     if (rc == 0)
         owl_check_result(c);
@@ -103,11 +103,11 @@ static enum owl_verdict run_inline(struct owl_call *c)
 /* What the handler will read, parsed while the reactor still has the arena. */
 static enum owl_verdict parse_input(struct owl_call *c)
 {
-    owl_str args = c->arguments.p ? c->arguments : OWL_STR("{}");
-    owl_str params = c->msg.params.p ? c->msg.params : OWL_STR("{}");
-    int rc = c->args ? 0 : owl_call__parse(c, args, &c->args);
-    if (rc == 0 && !c->item && !c->params)
-        rc = owl_call__parse(c, params, &c->params);
+    owl_str args = c->req.arguments.p ? c->req.arguments : OWL_STR("{}");
+    owl_str params = c->req.msg.params.p ? c->req.msg.params : OWL_STR("{}");
+    int rc = c->run->args ? 0 : owl_call__parse(c, args, &c->run->args);
+    if (rc == 0 && !c->req.item && !c->run->params)
+        rc = owl_call__parse(c, params, &c->run->params);
     if (rc != 0)
         return owl_call_set_failure(c, -rc, "%s", owl_err_info(rc)->text);
     return OWL_NEXT;
@@ -118,7 +118,7 @@ static enum owl_verdict invoke(struct owl_call *c)
     enum owl_verdict v = parse_input(c);
     if (v != OWL_NEXT)
         return v;
-    if ((c->handler_flags & OWL_INLINE) && !c->going_on) {
+    if ((c->run->flags & OWL_INLINE) && !c->run->going_on) {
         v = run_inline(c);
         if (!c->returned)
             owl_call_await(c);
@@ -143,9 +143,9 @@ static int error_of(const struct owl_call *c, int status)
     case OWL_ENOMETHOD:
     case OWL_EVERSION:
     case OWL_EHEADER:
-    case OWL_EINTERNAL: return c->item ? OWL_ETOOL : -status;
+    case OWL_EINTERNAL: return c->req.item ? OWL_ETOOL : -status;
     case OWL_ELIMIT:
-    case OWL_ESTATE: return c->item && c->item->kind != OWL_KIND_TOOL ? OWL_ETOOL : -status;
+    case OWL_ESTATE: return c->req.item && c->req.item->kind != OWL_KIND_TOOL ? OWL_ETOOL : -status;
     default: return -status;
     }
 }
@@ -155,31 +155,31 @@ static enum owl_verdict refuse_result(struct owl_call *c)
 {
     int rc = c->result.rc;
     OWL_LOG(c->env->log, OWL_LEVEL_WARNING, "call",
-            "the result of %.*s could not be built: %s trace_id=%s", (int)c->name.n, c->name.p,
+            "the result of %.*s could not be built: %s trace_id=%s", (int)c->req.name.n, c->req.name.p,
             c->result.why, owl_call_trace_id(c));
     return owl_call_set_failure(c,
                                 rc == -OWL_ENOMEM ? OWL_ENOMEM
-                                : c->item         ? OWL_ETOOL
+                                : c->req.item         ? OWL_ETOOL
                                                   : OWL_EINTERNAL,
                                 "the result could not be built: %s", owl_err_info(rc)->text);
 }
 
 enum owl_verdict owl_native_judge(struct owl_call *c)
 {
-    if (c->status == OWL_PENDING && !c->failure.error)
+    if (c->run->status == OWL_PENDING && !c->failure.error)
         return OWL_NEXT;
-    if (c->status > 0)
-        return owl_call_set_failure(c, OWL_ETOOL, "the handler returned %d", c->status);
-    if (c->status == -OWL_ECAPABILITY && c->missing_capability && !c->failure.error) {
-        owl_call__lacks(c, c->missing_capability);
+    if (c->run->status > 0)
+        return owl_call_set_failure(c, OWL_ETOOL, "the handler returned %d", c->run->status);
+    if (c->run->status == -OWL_ECAPABILITY && c->run->missing_capability && !c->failure.error) {
+        owl_call__lacks(c, c->run->missing_capability);
         return OWL_FINISH;
     }
-    if (c->status == -OWL_EINVAL && c->bad_question)
-        return owl_call_set_failure(c, OWL_ETOOL, "%s", c->bad_question);
-    if (c->result.rc != 0 && (c->status == 0 || c->status == c->result.rc))
+    if (c->run->status == -OWL_EINVAL && c->run->bad_question)
+        return owl_call_set_failure(c, OWL_ETOOL, "%s", c->run->bad_question);
+    if (c->result.rc != 0 && (c->run->status == 0 || c->run->status == c->result.rc))
         return refuse_result(c);
-    if (c->status < 0) {
-        int error = error_of(c, c->status);
+    if (c->run->status < 0) {
+        int error = error_of(c, c->run->status);
         return owl_call_set_failure(c, error, "%s", owl_err_info(error)->text);
     }
     return OWL_FINISH;

@@ -37,7 +37,7 @@ static void on_word(struct owl_reactor *r, struct owl_msg *m)
         owl_buf_puts(&f->result.meta, w->meta);
         f->result_type = w->type;
         f->failure = w->failure;
-        f->word = w; /* the texts of the failure live here until the call ends */
+        f->talk->word = w; /* the texts of the failure live here until the call ends */
         OWL_IGNORE(owl_call_complete(f)); /* cancelled meanwhile: fine */
     } else {
         owl_free(w);
@@ -109,19 +109,19 @@ void owl_park_reply(struct owl_call *c)
     if (rc != 0)
         w.failure = (struct owl_mcp_failure){
             .error = -rc, .of_tool = true, .message = owl_str_of(owl_err_info(rc)->text)};
-    say(c->front, &w);
+    say(c->talk->front, &w);
     owl_buf_done(&members);
     owl_buf_done(&meta);
 }
 
 void owl_park_leave(struct owl_call *c, const char *type, owl_str members)
 {
-    struct owl_call *front = c->front;
+    struct owl_call *front = c->talk->front;
     struct owl_park_word w = {.type = type, .members = members};
     say(front, &w);
     pthread_mutex_lock(&c->lock);
-    c->front = NULL;
-    c->meta.progress_token = (owl_str){NULL, 0}; /* it was the front's */
+    c->talk->front = NULL;
+    c->req.meta.progress_token = (owl_str){NULL, 0}; /* it was the front's */
     pthread_mutex_unlock(&c->lock);
     owl_call_unref(front);
 }
@@ -132,7 +132,7 @@ void owl_park_leave(struct owl_call *c, const char *type, owl_str members)
  * front. */
 static int tell(struct owl_call *c, owl_str members)
 {
-    if (c->front) {
+    if (owl_call_front(c)) {
         owl_park_leave(c, "input_required", members); /* nor does it keep what that brought */
         return 0;
     }
@@ -141,8 +141,8 @@ static int tell(struct owl_call *c, owl_str members)
     struct owl_buf *out = &owl_call_local(c->env, c->reactor)->out;
     struct owl_mcp_result r = {.type = "input_required", .members = members};
     owl_buf_reset(out);
-    owl_rpc_begin_result(out, c->msg.id);
-    c->codec->result(out, &r, c->env->server_info);
+    owl_rpc_begin_result(out, c->req.msg.id);
+    c->req.codec->result(out, &r, c->env->server_info);
     owl_rpc_end(out);
     if (out->rc != 0)
         return out->rc;
@@ -164,23 +164,25 @@ static int park(struct owl_call *c)
     char id[80], hex[33];
     struct owl_call_local *l = owl_call_local(c->env, c->reactor);
     owl_park_drop(c);
+    if (!owl_call__talk(c))
+        return -OWL_ENOMEM;
     if (l->n_parked >= c->env->limits->parked) /* nobody may lock the others out */
-        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ELIMIT);
+        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_talk, park_node)->call, OWL_ELIMIT);
     if (owl_random_hex(hex, 16) != 0)
         return -OWL_EIO;
     int n = snprintf(id, sizeof id, "%u-%s", owl_reactor_index(c->reactor), hex);
     char *copy = owl_arena_dup(c->arena, (owl_str){id, (size_t)n});
     if (!copy)
         return -OWL_ENOMEM;
-    c->park_id = (owl_str){copy, (size_t)n};
-    int rc = owl_map_put(&l->parked, c->park_id, c, NULL);
+    c->talk->park_id = (owl_str){copy, (size_t)n};
+    int rc = owl_map_put(&l->parked, c->talk->park_id, c, NULL);
     if (rc != 0) {
-        c->park_id = (owl_str){NULL, 0};
+        c->talk->park_id = (owl_str){NULL, 0};
         return rc;
     }
-    owl_list_add(&l->park_order, &c->park_node);
+    owl_list_add(&l->park_order, &c->talk->park_node);
     l->n_parked++;
-    c->parked = true;
+    c->talk->parked = true;
     char payload[128];
     n = snprintf(payload, sizeof payload, "{\"park\":\"%s\"}", id);
     struct owl_buf members;
@@ -213,8 +215,8 @@ enum owl_verdict owl_park_step(struct owl_call *c)
 
 void owl_park_on_timer(struct owl_timer *t)
 {
-    struct owl_call *c = OWL_CONTAINER(t, struct owl_call, park_timer);
-    if (owl_call__state(c) != OWL_CALL_RUNNING || !c->asks || (!c->sink && !c->front))
+    struct owl_call *c = OWL_CONTAINER(t, struct owl_talk, timer)->call;
+    if (owl_call__state(c) != OWL_CALL_RUNNING || !c->asks || (!c->sink && !c->talk->front))
         return; /* over, or its client is away already: it hears of it when it comes back */
     int rc = leave_client(c);
     if (rc != 0)
@@ -225,26 +227,26 @@ void owl_park_on_timer(struct owl_timer *t)
 /* A retry has come, or nobody will. */
 static void unpark(struct owl_call *c)
 {
-    owl_list_del(&c->park_node);
-    if (c->parked)
+    owl_list_del(&c->talk->park_node);
+    if (c->talk->parked)
         owl_call_local(c->env, c->reactor)->n_parked--;
-    c->parked = false;
+    c->talk->parked = false;
 }
 
 void owl_park_drop(struct owl_call *c)
 {
-    if (c->fronting)
+    if (!c->talk || c->talk->fronting)
         return;
-    if (c->park_id.p)
-        owl_map_del(&owl_call_local(c->env, c->reactor)->parked, c->park_id);
-    c->park_id = (owl_str){NULL, 0};
+    if (c->talk->park_id.p)
+        owl_map_del(&owl_call_local(c->env, c->reactor)->parked, c->talk->park_id);
+    c->talk->park_id = (owl_str){NULL, 0};
     unpark(c);
 }
 
 void owl_park_end_all(struct owl_call_local *l)
 {
     while (!owl_list_empty(&l->park_order))
-        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_call, park_node), OWL_ECLOSED);
+        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_talk, park_node)->call, OWL_ECLOSED);
 }
 
 /* ---- the retry ---- */
@@ -278,27 +280,27 @@ static void hand_on(struct owl_call *c, owl_str responses)
             owl_relay__answer(c, a, s.value, false);
     }
     if (owl_call__state(c) == OWL_CALL_RUNNING && c->asks)
-        owl_timer_start(c->reactor, &c->park_timer, 0);
+        owl_timer_start(c->reactor, &c->talk->timer, 0);
     owl_call_unref(c);
 }
 
 /* The parked call speaks through the front from now on, and goes on if that brings all answers. */
 static void attach(struct owl_call *c, struct owl_call *front)
 {
-    struct owl_call *old = c->front;
+    struct owl_call *old = c->talk->front;
     pthread_mutex_lock(&c->lock); /* threads that keep the call may report progress at any time */
-    c->front = owl_call_ref(front);
-    c->meta.progress_token = front->meta.progress_token;
+    c->talk->front = owl_call_ref(front);
+    c->req.meta.progress_token = front->req.meta.progress_token;
     c->last_progress = -1;
     pthread_mutex_unlock(&c->lock);
     atomic_store(&c->log_level, atomic_load(&front->log_level));
     owl_call_unref(old);
     unpark(c); /* the id stays: the front may leave */
-    owl_str responses = owl_rpc_param(&front->msg, OWL_STR("inputResponses"));
+    owl_str responses = owl_rpc_param(&front->req.msg, OWL_STR("inputResponses"));
     if (!owl_span_is_object(responses))
         responses = OWL_STR("{}");
-    if (c->holding) {
-        c->holding = false;
+    if (c->talk->holding) {
+        c->talk->holding = false;
         owl_call_run(c);
         return;
     }
@@ -327,9 +329,9 @@ static void on_visit(struct owl_reactor *r, struct owl_msg *m)
     struct owl_call_local *l = owl_call_local(v->env, r);
     struct owl_call *c = owl_map_get(&l->parked, (owl_str){v->id, v->n});
     if (v->leave) {
-        if (c && c->front == v->front)
+        if (c && c->talk->front == v->front)
             OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false)); /* finished meanwhile: fine */
-    } else if (c && c->parked) {
+    } else if (c && c->talk->parked) {
         attach(c, v->front);
     } else {
         struct owl_park_word w = {.failure = {.error = OWL_EPARAMS}};
@@ -362,20 +364,22 @@ static void on_front_cancelled(owl_call *front, void *data)
 {
     (void)data;
     /* no memory: the parked call's deadline ends it */
-    OWL_IGNORE(visit(front, front->park_id, true));
+    OWL_IGNORE(visit(front, front->talk->park_id, true));
 }
 
 enum owl_verdict owl_park_attach(struct owl_call *front, owl_str literal)
 {
     owl_str id;
     int rc = owl_json_decode(front->arena, literal, &id);
+    if (rc == 0 && !owl_call__talk(front))
+        rc = -OWL_ENOMEM;
     if (rc == 0)
         rc = owl_call_claim_id(front);
     if (rc == 0)
         rc = owl_call_on_cancel(front, on_front_cancelled, NULL);
     if (rc == 0) {
-        front->park_id = id;
-        front->fronting = true;
+        front->talk->park_id = id;
+        front->talk->fronting = true;
         owl_call_wait(front, front->env->timeout_ms);
         rc = visit(front, id, false);
     }

@@ -112,7 +112,7 @@ void owl_relay__members(struct owl_call *c, struct owl_buf *members, struct owl_
     enum owl_mcp_form form = c->result.form == OWL_RESULT_TOOL     ? OWL_FORM_TOOL
                              : c->result.form == OWL_RESULT_PROMPT ? OWL_FORM_PROMPT
                                                                    : OWL_FORM_OTHER;
-    owl_mcp_convert(members, c->rev, form, c->given->result, &object);
+    owl_mcp_convert(members, c->req.rev, form, c->given->result, &object);
     if (owl_span_is_object(object))
         owl_mcp_convert_meta(meta, object, c->given->trusted);
 }
@@ -135,7 +135,7 @@ int owl_call_give_input(struct owl_call *c, owl_str requests, owl_str state)
 {
     if (is_over(c))
         return -OWL_EDONE;
-    if (c->codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS))
+    if (c->req.codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS))
         return -OWL_ESTATE;
     owl_result_replace(&c->result);
     struct owl_buf *b = &c->result.list;
@@ -211,26 +211,28 @@ void owl_relay__drop(struct owl_call *c)
 static void stop_clock(struct owl_call *c)
 {
     uint64_t now = owl_now_ms(), at = atomic_load(&c->deadline_ms);
-    c->left_ms = at > now ? at - now : 1;
+    c->talk->left_ms = at > now ? at - now : 1;
     owl_call_wait(c, c->env->limits->question_ms);
 }
 
 static void restart_clock(struct owl_call *c)
 {
     if (!c->asks && owl_call__state(c) == OWL_CALL_RUNNING)
-        owl_call_wait(c, c->left_ms);
+        owl_call_wait(c, c->talk->left_ms);
 }
 
 int owl_call_request(struct owl_call *c, owl_str key, owl_str method, owl_str params)
 {
-    bool modern = c->codec->era == OWL_ERA_MODERN;
+    bool modern = c->req.codec->era == OWL_ERA_MODERN;
     if (is_over(c))
         return -OWL_EDONE;
     if (modern && !(c->method->flags & OWL_M_ASKS))
         return -OWL_ESTATE;
     if (find(c, key))
         return -OWL_EEXISTS;
-    if (c->n_requests >= MAX_REQUESTS)
+    if (!owl_call__talk(c))
+        return -OWL_ENOMEM;
+    if (c->talk->n_requests >= MAX_REQUESTS)
         return -OWL_ELIMIT;
     bool first = !c->asks;
     struct owl_ask *a = request_new(c, key, method, params);
@@ -242,11 +244,11 @@ int owl_call_request(struct owl_call *c, owl_str key, owl_str method, owl_str pa
             request_free(c, a);
         return rc;
     }
-    c->n_requests++;
+    c->talk->n_requests++;
     if (first)
         stop_clock(c);
     if (modern)
-        owl_timer_start(c->reactor, &c->park_timer, COALESCE_MS);
+        owl_timer_start(c->reactor, &c->talk->timer, COALESCE_MS);
     return 0;
 }
 

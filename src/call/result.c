@@ -443,7 +443,7 @@ int owl_result_meta(owl_call *c, const char *key, const char *json, size_t len)
 static bool is_of_codec(const owl_call *c, owl_str key)
 {
     bool hints = c->method && (c->method->flags & OWL_M_CACHEABLE) &&
-                 c->codec->era == OWL_ERA_MODERN;
+                 c->req.codec->era == OWL_ERA_MODERN;
     return owl_str_is(key, "resultType") ||
            (hints && (owl_str_is(key, "ttlMs") || owl_str_is(key, "cacheScope")));
 }

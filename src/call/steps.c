@@ -20,17 +20,17 @@ static const struct owl_method relayed = {.name = "a method of a provider", .era
 static enum owl_verdict run_route(struct owl_call *c)
 {
     if (!c->method && owl_call_registry(c)) {
-        struct owl_provider *p = owl_snapshot_method(owl_call_registry(c), c->msg.method);
+        struct owl_provider *p = owl_snapshot_method(owl_call_registry(c), c->req.msg.method);
         if (p) {
             owl_call__set_provider(c, p);
             c->method = &relayed;
         }
     }
     const struct owl_method *m = c->method;
-    if (!m || !(m->eras & (1u << c->codec->era)) || c->rev < m->since)
+    if (!m || !(m->eras & (1u << c->req.codec->era)) || c->req.rev < m->since)
         return owl_call_set_failure(c, OWL_ENOMETHOD, "method not found: %.*s",
-                                    (int)c->msg.method.n, c->msg.method.p);
-    if (c->session && !owl_session_initialized(c->session) && !(m->flags & OWL_M_EARLY))
+                                    (int)c->req.msg.method.n, c->req.msg.method.p);
+    if (c->req.session && !owl_session_initialized(c->req.session) && !(m->flags & OWL_M_EARLY))
         return owl_call_set_failure(
             c, OWL_EREQUEST, "%s before notifications/initialized: finish the handshake first",
             m->name);
@@ -56,13 +56,13 @@ static uint64_t time_left(const struct owl_call *c)
 
 static enum owl_verdict run_admit(struct owl_call *c)
 {
-    if (!c->item)
+    if (!c->req.item)
         return OWL_NEXT;
-    c->admitted = true;
+    c->ticket.admitted = true;
     enum owl_verdict v = c->env->policy->admit(c->env->policy_self, c);
     if (v != OWL_SUSPEND)
         return v;
-    c->suspended++;
+    c->ticket.suspended++;
     int rc = owl_call_claim_id(c);
     if (rc != 0)
         return owl_call_refuse_id(c, rc);
@@ -86,7 +86,7 @@ static enum owl_verdict run_invoke(struct owl_call *c)
 {
     if (c->method->run)
         return c->method->run(c);
-    if (!c->handler && c->ops == &owl_native)
+    if (!c->run && !c->provider)
         return OWL_FINISH; /* the method has written the result already */
     enum owl_verdict v = owl_ask_restore(c);
     if (v != OWL_NEXT)
@@ -122,13 +122,13 @@ static enum owl_verdict run_settle(struct owl_call *c)
     /* From here on its end is decided: nobody may finish or end it any more. */
     OWL_IGNORE(
         owl_call__move(c, 1u << OWL_CALL_RUNNING | 1u << OWL_CALL_ASKING, OWL_CALL_FINISHED));
-    if (!c->admitted)
+    if (!c->ticket.admitted)
         return OWL_NEXT;
-    c->admitted = false;
+    c->ticket.admitted = false;
     enum owl_verdict v = c->env->policy->settle(c->env->policy_self, c);
     if (v != OWL_SUSPEND)
         return OWL_NEXT;
-    c->suspended++;
+    c->ticket.suspended++;
     owl_call_wait(c, SETTLE_MS);
     return OWL_SUSPEND;
 }
@@ -136,9 +136,9 @@ static enum owl_verdict run_settle(struct owl_call *c)
 /* What a line of the log calls it: the method, and the name of what it is about if it has one. */
 static void log_failure(struct owl_call *c, const struct owl_mcp_failure *f)
 {
-    owl_str name = owl_str_eq(c->name, c->msg.method) ? OWL_STR("") : c->name;
+    owl_str name = owl_str_eq(c->req.name, c->req.msg.method) ? OWL_STR("") : c->req.name;
     OWL_LOG(c->env->log, OWL_LEVEL_INFO, "call", "%.*s%s%.*s failed: %s: %.*s trace_id=%s",
-            (int)c->msg.method.n, c->msg.method.p, name.n ? " " : "", (int)name.n,
+            (int)c->req.msg.method.n, c->req.msg.method.p, name.n ? " " : "", (int)name.n,
             name.p ? name.p : "", owl_error_name(f->error), (int)f->message.n, f->message.p,
             f->trace_id.p);
 }
@@ -148,20 +148,20 @@ static void log_failure(struct owl_call *c, const struct owl_mcp_failure *f)
 static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
 {
     struct owl_mcp_failure f = {.error = error,
-                                .of_tool = c->item && c->item->kind == OWL_KIND_TOOL};
+                                .of_tool = c->req.item && c->req.item->kind == OWL_KIND_TOOL};
     if (!error)
         f = c->failure;
     if (!f.message.p)
         f.message = owl_str_of(owl_err_info(f.error)->text);
     f.trace_id = owl_str_of(owl_call_trace_id(c));
     uint64_t now = owl_now_ms();
-    struct owl_mcp_run run = {.tool = c->name,
+    struct owl_mcp_run run = {.tool = c->req.name,
                               .version = {"", 0},
                               .duration_ms = now > c->begun_ms ? now - c->begun_ms : 0,
                               .ended_ms = owl_wall_ms()};
     f.run = &run;
     log_failure(c, &f);
-    return owl_mcp_write_failure(out, c->codec, c->msg.id, &f, c->env->server_info);
+    return owl_mcp_write_failure(out, c->req.codec, c->req.msg.id, &f, c->env->server_info);
 }
 
 /* What a peer said is for the client that asked, unless the peer says otherwise. */
@@ -176,8 +176,8 @@ static int write_given(struct owl_call *c, struct owl_buf *out)
                                .meta = owl_buf_str(&meta),
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
                                .per_user = true};
-    owl_rpc_begin_result(out, c->msg.id);
-    c->codec->result(out, &r, c->env->server_info);
+    owl_rpc_begin_result(out, c->req.msg.id);
+    c->req.codec->result(out, &r, c->env->server_info);
     owl_rpc_end(out);
     return members.rc ? members.rc : meta.rc ? meta.rc : out->rc;
 }
@@ -188,11 +188,11 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
      * time. */
     struct owl_mcp_result r = {.type = "complete",
                                .cacheable = c->method->flags & OWL_M_CACHEABLE,
-                               .per_user = c->asks || (c->handler && c->principal.n > 0),
-                               .ttl_ms = c->item && c->handler ? 0 : c->env->list_ttl_ms};
+                               .per_user = c->asks || (c->run && c->req.principal.n > 0),
+                               .ttl_ms = c->req.item && c->run ? 0 : c->env->list_ttl_ms};
     if (c->given)
         return write_given(c, out);
-    int rc = owl_result_members(&c->result, c->rev, c->arena, &r.members);
+    int rc = owl_result_members(&c->result, c->req.rev, c->arena, &r.members);
     if (rc != 0)
         return rc;
     if (c->result_type) {
@@ -200,8 +200,8 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
         r.cacheable = false;
     }
     r.meta = owl_buf_str(&c->result.meta);
-    owl_rpc_begin_result(out, c->msg.id);
-    c->codec->result(out, &r, c->env->server_info);
+    owl_rpc_begin_result(out, c->req.msg.id);
+    c->req.codec->result(out, &r, c->env->server_info);
     owl_rpc_end(out);
     return out->rc;
 }
@@ -209,11 +209,11 @@ static int write_result(struct owl_call *c, struct owl_buf *out)
 static enum owl_verdict run_reply(struct owl_call *c)
 {
     owl_ask_drop(c);
-    if (c->parked && !c->end_error) {
-        c->holding = true; /* for the retry, or until nobody comes any more */
+    if (c->talk && c->talk->parked && !c->end_error) {
+        c->talk->holding = true; /* for the retry, or until nobody comes any more */
         return OWL_SUSPEND;
     }
-    if (c->front && !c->task)
+    if (owl_call_front(c) && !c->task)
         owl_park_reply(c);
     if (!c->sink && !c->task)
         return OWL_NEXT;
@@ -259,7 +259,8 @@ static enum owl_verdict run_end(struct owl_call *c)
     owl_park_drop(c);
     owl_task_drop(c);
     owl_timer_stop(&c->deadline);
-    owl_timer_stop(&c->park_timer);
+    if (c->talk)
+        owl_timer_stop(&c->talk->timer);
     if (c->pin)
         owl_pin_release(c->pin);
     c->pin = NULL;

@@ -88,9 +88,9 @@ static void announce(struct owl_task_run *t)
     t->announced = true;
     owl_call_forget_id(c); /* its request is answered: the id is free again, for good */
     c->scope = 0;
-    if (c->codec->era == OWL_ERA_MODERN) { /* it is asked how it goes, and tells nothing itself */
+    if (c->req.codec->era == OWL_ERA_MODERN) { /* it is asked how it goes, and tells nothing itself */
         pthread_mutex_lock(&c->lock);
-        c->meta.progress_token = (owl_str){NULL, 0};
+        c->req.meta.progress_token = (owl_str){NULL, 0};
         pthread_mutex_unlock(&c->lock);
         atomic_store(&c->log_level, OWL_LEVEL_EMERGENCY + 1);
     }
@@ -100,7 +100,7 @@ static void announce(struct owl_task_run *t)
     c->sink = NULL;
     if (sink)
         sink->ops->respond(sink, c, owl_buf_str(&t->birth), 200);
-    else if (c->front) /* a parked call, and the retry that has brought the answers */
+    else if (owl_call_front(c)) /* a parked call, and the retry that has brought the answers */
         owl_park_leave(c, "task", owl_buf_str(&t->birth));
     owl_buf_done(&t->birth);
 }
@@ -212,9 +212,9 @@ static void on_said(struct owl_reactor *r, struct owl_msg *m)
  * change. */
 static bool may_be_task(struct owl_call *c)
 {
-    if (c->codec->era == OWL_ERA_LEGACY)
+    if (c->req.codec->era == OWL_ERA_LEGACY)
         return c->related.p;
-    return (c->handler_flags & OWL_TASK) &&
+    return (owl_call_flags(c) & OWL_TASK) &&
            owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION);
 }
 
@@ -258,14 +258,14 @@ void owl_task__init(struct owl_task_run *t, struct owl_call *c)
 /* Whether there are questions, which no handler touches now, and they may be put to that client. */
 static bool may_ask(struct owl_call *c, struct owl_call *visitor)
 {
-    return owl_call__state(c) == OWL_CALL_ASKING && visitor->session && owl_ask__may(c, visitor);
+    return owl_call__state(c) == OWL_CALL_ASKING && visitor->req.session && owl_ask__may(c, visitor);
 }
 
 /* What cannot be asked there, or sent, waits for the next call that waits, or for tasks/update; what
  * only has no room now is tried again. */
 static void ask_front(struct owl_call *c)
 {
-    int rc = c->front && may_ask(c, c->front) ? owl_ask__send(c) : 0;
+    int rc = owl_call_front(c) && may_ask(c, c->talk->front) ? owl_ask__send(c) : 0;
     if (rc == -OWL_EBUSY || rc == -OWL_ELIMIT)
         owl_task__ask_later(c);
     else if (rc != 0)
@@ -285,10 +285,12 @@ void owl_task__ask_later(struct owl_call *c)
 /* What the call says from now on, and asks, goes through @p front (NULL: nowhere). */
 static void speak_through(struct owl_call *c, struct owl_call *front)
 {
+    if (!owl_call__talk(c))
+        return; /* without memory it is heard by those who ask */
     owl_ask_drop(c);              /* asked again where they are heard */
     pthread_mutex_lock(&c->lock); /* the handler may report progress at any time */
-    struct owl_call *old = c->front;
-    c->front = front ? owl_call_ref(front) : NULL;
+    struct owl_call *old = c->talk->front;
+    c->talk->front = front ? owl_call_ref(front) : NULL;
     pthread_mutex_unlock(&c->lock);
     owl_call_unref(old);
     ask_front(c);
@@ -298,7 +300,7 @@ static void speak_through(struct owl_call *c, struct owl_call *front)
  * all others, to whom its progress means nothing. */
 static bool is_own(const struct owl_call *c, const struct owl_call *visitor)
 {
-    return visitor->session && visitor->session == c->session;
+    return visitor->req.session && visitor->req.session == c->req.session;
 }
 
 /* Of the calls that wait the last of its own, otherwise the last that can be asked; or NULL. */
@@ -341,7 +343,7 @@ enum owl_verdict owl_task_ask(struct owl_call *c)
     owl_list_add(&owl_call_local(c->env, c->reactor)->asking, &c->task->asking);
     /* A legacy client is asked on the stream of a call that waits for the outcome. */
     struct owl_call *front = best_front(c);
-    if (front && front != c->front)
+    if (front && front != owl_call_front(c))
         speak_through(c, front);
     else
         ask_front(c);
@@ -403,7 +405,8 @@ void owl_task__attach(struct owl_call *c, struct owl_call *visitor, struct owl_t
                       bool speak)
 {
     struct owl_list *waiters = &c->task->waiters;
-    bool own = speak && is_own(c, visitor), taken = c->front && is_own(c, c->front);
+    const struct owl_call *front = owl_call_front(c);
+    bool own = speak && is_own(c, visitor), taken = front && is_own(c, front);
     *w = (struct owl_task_waiter){.visitor = owl_call_ref(visitor), .speak = speak};
     owl_list_add(own ? waiters : waiters->next, &w->node); /* behind all, or in front of them */
     if (own || (speak && !taken && may_ask(c, visitor)))
@@ -415,7 +418,7 @@ void owl_task__detach(struct owl_call *c, struct owl_task_waiter *w)
     if (!w->visitor)
         return;
     struct owl_call *visitor = let_go(w);
-    if (c->front == visitor)
+    if (owl_call_front(c) == visitor)
         speak_through(c, best_front(c));
     owl_call_unref(visitor);
 }

@@ -18,19 +18,19 @@ enum { MIN_TTL_MS = 1000 };
 static int write_birth(struct owl_task_run *t)
 {
     struct owl_call *c = t->call;
-    bool modern = c->codec->era == OWL_ERA_MODERN;
+    bool modern = c->req.codec->era == OWL_ERA_MODERN;
     struct owl_buf members;
     if (!c->sink) {
-        owl_task_write(&t->birth, &t->now, c->codec->era, false);
+        owl_task_write(&t->birth, &t->now, c->req.codec->era, false);
         return t->birth.rc;
     }
     owl_buf_init(&members, 4096);
     owl_buf_putz(&members, modern ? "" : "\"task\":{");
-    owl_task_write(&members, &t->now, c->codec->era, false);
+    owl_task_write(&members, &t->now, c->req.codec->era, false);
     owl_buf_putz(&members, modern ? "" : "}");
     struct owl_mcp_result r = {.type = "task", .members = owl_buf_str(&members)};
-    owl_rpc_begin_result(&t->birth, c->msg.id);
-    c->codec->result(&t->birth, &r, c->env->server_info);
+    owl_rpc_begin_result(&t->birth, c->req.msg.id);
+    c->req.codec->result(&t->birth, &r, c->env->server_info);
     owl_rpc_end(&t->birth);
     int rc = members.rc ? members.rc : t->birth.rc;
     owl_buf_done(&members);
@@ -42,9 +42,9 @@ static int relate(struct owl_task_run *t)
 {
     struct owl_call *c = t->call;
     owl_str id = owl_str_of(t->now.id);
-    if (c->codec->era == OWL_ERA_LEGACY)
+    if (c->req.codec->era == OWL_ERA_LEGACY)
         c->related = (owl_str){owl_arena_dup(c->arena, id), id.n};
-    return c->codec->era == OWL_ERA_LEGACY && !c->related.p ? -OWL_ENOMEM : 0;
+    return c->req.codec->era == OWL_ERA_LEGACY && !c->related.p ? -OWL_ENOMEM : 0;
 }
 
 static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
@@ -60,8 +60,8 @@ static struct owl_task_run *run_new(struct owl_call *c, uint64_t ttl_ms)
     t->now.created_ms = t->now.updated_ms = owl_wall_ms();
     t->now.ttl_ms = ttl_ms;
     t->now.poll_ms = c->env->task_poll_ms;
-    t->now.session = c->session ? owl_session_serial(c->session) : 0;
-    t->now.principal = c->principal;
+    t->now.session = c->req.session ? owl_session_serial(c->req.session) : 0;
+    t->now.principal = c->req.principal;
     if (relate(t) != 0 || write_birth(t) != 0 ||
         owl_map_put(&owl_call_local(c->env, c->reactor)->tasks, owl_str_of(t->now.id), c, NULL)) {
         owl_buf_done(&t->birth);
@@ -129,19 +129,19 @@ static int begin(struct owl_call *c, uint64_t ttl_ms)
 /* Whether a legacy client has asked for a task. */
 static bool wants_task(const struct owl_call *c)
 {
-    return c->rev >= OWL_REV_2025_11_25 && owl_rpc_param(&c->msg, OWL_STR("task")).p;
+    return c->req.rev >= OWL_REV_2025_11_25 && owl_rpc_param(&c->req.msg, OWL_STR("task")).p;
 }
 
 /* Whether such a client is heard. */
 static bool serves_tasks(struct owl_call *c)
 {
-    struct owl_snapshot *s = c->rev >= OWL_REV_2025_11_25 ? owl_call_registry(c) : NULL;
+    struct owl_snapshot *s = c->req.rev >= OWL_REV_2025_11_25 ? owl_call_registry(c) : NULL;
     return s && (owl_snapshot_caps(s) & OWL_CAP_TASKS);
 }
 
 bool owl_task_wanted(struct owl_call *c)
 {
-    return c->codec->era == OWL_ERA_LEGACY && wants_task(c) && serves_tasks(c);
+    return c->req.codec->era == OWL_ERA_LEGACY && wants_task(c) && serves_tasks(c);
 }
 
 /* A JSON number that is not negative; what is larger than @p most counts as that. */
@@ -158,7 +158,7 @@ static bool read_ms(owl_str json, uint64_t most, uint64_t *ret)
 static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
 {
     uint64_t most = c->env->limits->task_ms, ms = most;
-    owl_str task = owl_rpc_param(&c->msg, OWL_STR("task"));
+    owl_str task = owl_rpc_param(&c->req.msg, OWL_STR("task"));
     owl_str ttl = owl_span_is_object(task) ? owl_span_get(task, "ttl") : (owl_str){NULL, 0};
     bool as_long_as_possible = !ttl.p || owl_str_is(ttl, "null");
     if (!owl_span_is_object(task) || !(as_long_as_possible || read_ms(ttl, most, &ms))) {
@@ -176,31 +176,31 @@ static int wanted_ttl(struct owl_call *c, uint64_t *ret_ms)
  * is possible. */
 static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
 {
-    bool tasks = c->handler_flags & OWL_TASK, only = c->handler_flags & OWL_TASK_ONLY;
+    bool tasks = owl_call_flags(c) & OWL_TASK, only = owl_call_flags(c) & OWL_TASK_ONLY;
     *ret_ttl_ms = c->env->limits->task_ms;
-    if (c->codec->era == OWL_ERA_MODERN) {
+    if (c->req.codec->era == OWL_ERA_MODERN) {
         /* A retry goes on with the call that asked. */
-        if (!tasks || (!only && owl_rpc_param(&c->msg, OWL_STR("requestState")).p))
+        if (!tasks || (!only && owl_rpc_param(&c->req.msg, OWL_STR("requestState")).p))
             return OWL_NEXT;
         if (!only && !owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION))
             return OWL_NEXT;
         if (owl_call_require(c, "extensions." OWL_TASKS_EXTENSION) != 0)
             return OWL_FINISH;
-        return c->handler_flags & OWL_TASK_LATER ? OWL_NEXT : OWL_SUSPEND;
+        return owl_call_flags(c) & OWL_TASK_LATER ? OWL_NEXT : OWL_SUSPEND;
     }
     bool wanted = owl_task_wanted(c);
     if (wanted && !tasks)
-        return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s does not run as a task", (int)c->name.n,
-                                    c->name.p);
+        return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s does not run as a task", (int)c->req.name.n,
+                                    c->req.name.p);
     if (wanted)
         return wanted_ttl(c, ret_ttl_ms) == 0 ? OWL_SUSPEND : OWL_FINISH;
     if (!only)
         return OWL_NEXT;
     if (serves_tasks(c))
         return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s runs as a task only: send params.task",
-                                    (int)c->name.n, c->name.p);
+                                    (int)c->req.name.n, c->req.name.p);
     return owl_call_set_failure(c, OWL_ETOOL, "%.*s runs as a task only, which %s does not have",
-                                (int)c->name.n, c->name.p, owl_rev_name(c->rev));
+                                (int)c->req.name.n, c->req.name.p, owl_rev_name(c->req.rev));
 }
 
 /* No task, no result either: the server has failed, not the tool. */
@@ -217,7 +217,7 @@ static enum owl_verdict refuse(struct owl_call *c, int rc)
 /* Run again when the first save is done, if that takes a while. */
 enum owl_verdict owl_task_step(struct owl_call *c)
 {
-    if (!c->item || c->item->kind != OWL_KIND_TOOL)
+    if (!c->req.item || c->req.item->kind != OWL_KIND_TOOL)
         return OWL_NEXT;
     if (!c->task) {
         uint64_t ttl_ms;
@@ -264,9 +264,9 @@ static void on_wish(struct owl_reactor *r, struct owl_msg *m)
 
 int owl_call_become_task(owl_call *c)
 {
-    if (!c->item || !(c->handler_flags & OWL_TASK_LATER))
+    if (!c->req.item || !(owl_call_flags(c) & OWL_TASK_LATER))
         return -OWL_ESTATE;
-    if (c->codec->era == OWL_ERA_LEGACY) /* there the client decides, before the handler runs */
+    if (c->req.codec->era == OWL_ERA_LEGACY) /* there the client decides, before the handler runs */
         return wants_task(c) ? 0 : -OWL_ECAPABILITY;
     if (!owl_call_client_can(c, "extensions." OWL_TASKS_EXTENSION))
         return -OWL_ECAPABILITY;

@@ -105,7 +105,7 @@ static enum owl_verdict carry(struct owl_task_query *v, const struct owl_task *t
     struct owl_call *c = v->call;
     owl_str text = {NULL, 0};
     if (v->wish == OWL_TASK_UPDATE)
-        text = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
+        text = owl_rpc_param(&c->req.msg, OWL_STR("inputResponses"));
     int rc = owl_call_claim_id(c);
     if (rc != 0)
         return owl_call_refuse_id(c, rc);
@@ -120,7 +120,7 @@ static enum owl_verdict carry(struct owl_task_query *v, const struct owl_task *t
 static enum owl_verdict found(struct owl_task_query *v, int rc, const struct owl_task *t)
 {
     struct owl_call *c = v->call;
-    if (rc != 0 || !owl_str_eq(t->principal, c->principal))
+    if (rc != 0 || !owl_str_eq(t->principal, c->req.principal))
         return fail(c, rc ? rc : -OWL_ENOTFOUND);
     if (v->wish != OWL_TASK_LOOK && !v->visited && !owl_task_over(t->status))
         return carry(v, t);
@@ -196,7 +196,7 @@ enum owl_verdict owl_task_query(struct owl_call *c, enum owl_task_wish wish,
                                 enum owl_verdict (*answer)(struct owl_call *c,
                                                            const struct owl_task *t))
 {
-    if (c->codec->era == OWL_ERA_MODERN &&
+    if (c->req.codec->era == OWL_ERA_MODERN &&
         owl_call_require(c, "extensions." OWL_TASKS_EXTENSION) != 0)
         return OWL_FINISH;
     struct owl_task_query *v = owl_arena_zalloc(c->arena, sizeof *v);
@@ -207,7 +207,7 @@ enum owl_verdict owl_task_query(struct owl_call *c, enum owl_task_wish wish,
     if (!v->id.p)
         return owl_call_set_failure(c, OWL_EPARAMS, "%s needs params.taskId", c->method->name);
     if (wish == OWL_TASK_UPDATE &&
-        !owl_span_is_object(owl_rpc_param(&c->msg, OWL_STR("inputResponses"))))
+        !owl_span_is_object(owl_rpc_param(&c->req.msg, OWL_STR("inputResponses"))))
         return owl_call_set_failure(c, OWL_EPARAMS, "%s needs params.inputResponses, an object",
                                     c->method->name);
     v->call = c;

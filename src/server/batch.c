@@ -93,9 +93,9 @@ static void batch_add_error(struct batch *b, struct owl_call *c, int rc)
                        : owl_str_of(owl_err_info(rc)->text),
         .trace_id = owl_str_of(owl_call_trace_id(c))};
     OWL_LOG(c->env->log, OWL_LEVEL_INFO, "dispatch", "%.*s failed: %s trace_id=%s",
-            (int)c->msg.method.n, c->msg.method.p, f.message.p, f.trace_id.p);
+            (int)c->req.msg.method.n, c->req.msg.method.p, f.message.p, f.trace_id.p);
     owl_buf_putc(&b->out, b->out.n ? ',' : '[');
-    owl_mcp_write_failure(&b->out, c->codec, c->msg.id, &f, c->env->server_info);
+    owl_mcp_write_failure(&b->out, c->req.codec, c->req.msg.id, &f, c->env->server_info);
 }
 
 static void batch_respond(struct owl_sink *sink, struct owl_call *c, owl_str message, int status)

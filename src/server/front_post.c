@@ -71,7 +71,7 @@ static owl_str session_header(const struct exchange *x, char *buf, size_t size)
 static void begin(struct exchange *x)
 {
     char header[128];
-    struct owl_session *session = x->call ? x->call->session : x->session;
+    struct owl_session *session = x->call ? x->call->req.session : x->session;
     owl_http_stream_begin(x->req, session_header(x, header, sizeof header));
     x->streaming = true;
     if (session)
@@ -100,7 +100,7 @@ static int exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str mess
 static void exchange_release(struct owl_sink *sink, struct owl_call *c)
 {
     struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
-    if (!x->front.can_send || !c->session || owl_session_rev(c->session) < OWL_REV_2025_11_25)
+    if (!x->front.can_send || !c->req.session || owl_session_rev(c->req.session) < OWL_REV_2025_11_25)
         return;
     if (x->req && !x->streaming)
         begin(x);
@@ -189,7 +189,7 @@ static void exchange_gone(struct owl_hook *h)
     x->req = NULL; /* Nor can a question be answered whose stream has gone, nor be waited for. */
     if (!c)
         owl_dispatch_leave(&x->front);
-    else if (c->codec->era == OWL_ERA_MODERN || c->n_asked || c->visit)
+    else if (c->req.codec->era == OWL_ERA_MODERN || c->n_asked || c->visit)
         /* just completed: its answer is dropped */
         OWL_IGNORE(owl_call_end(c, OWL_ECANCELLED, false));
 }

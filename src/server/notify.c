@@ -48,7 +48,7 @@ static void notify(struct owl_sub *sub, const char *method, owl_str members)
         owl_buf_putc(&b, '{');
         if (sub->call) {
             owl_buf_putz(&b, "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":");
-            owl_buf_puts(&b, sub->call->msg.id);
+            owl_buf_puts(&b, sub->call->req.msg.id);
             owl_buf_putz(&b, members.n ? "}," : "}");
         }
         owl_buf_puts(&b, members);
@@ -89,7 +89,7 @@ static bool wants_task(const struct owl_task_watch *ear, const struct owl_task *
         return owl_session_serial(sub->session) == t->session &&
                owl_session_initialized(sub->session) && !owl_session_ended(sub->session);
     return owl_str_is(sub->tasks[ear - sub->ears], t->id) &&
-           owl_str_eq(sub->call->principal, t->principal);
+           owl_str_eq(sub->call->req.principal, t->principal);
 }
 
 static void tell(struct owl_sub *sub, const struct news *n)

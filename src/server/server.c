@@ -390,13 +390,10 @@ static enum owl_verdict resolve_custom(struct owl_call *c)
     char *name = owl_arena_dup(c->arena, owl_str_of(m->name)); /* ends in NUL, unlike the message */
     if (!name)
         return owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
-    c->name.p = name;
-    c->handler = m->handler;
-    c->handler_data = m->data;
-    c->handler_flags = m->flags;
+    c->req.name.p = name;
     if (m->timeout_ms && m->timeout_ms < c->env->timeout_ms)
         atomic_store(&c->deadline_ms, owl_now_ms() + m->timeout_ms);
-    return OWL_NEXT;
+    return owl_call_set_handler(c, m->handler, m->data, m->flags);
 }
 
 int owl_server_add_method(owl_server *s, const owl_method_def *in, owl_error *reterr)

@@ -60,8 +60,8 @@ static inline struct owl_call *relay_take(struct relay *r, unsigned id, bool for
 static inline enum owl_verdict relay_invoke(struct owl_call *c)
 {
     struct relay *r = OWL_CONTAINER(c->provider, struct relay, base);
-    owl_str args = c->arguments.p ? c->arguments : OWL_STR("{}"), state = owl_call_state(c);
-    owl_str answers = owl_rpc_param(&c->msg, OWL_STR("inputResponses"));
+    owl_str args = c->req.arguments.p ? c->req.arguments : OWL_STR("{}"), state = owl_call_state(c);
+    owl_str answers = owl_rpc_param(&c->req.msg, OWL_STR("inputResponses"));
     atomic_fetch_add(&r->invoked, 1);
     pthread_mutex_lock(&r->lock);
     unsigned id = r->next++;
@@ -71,7 +71,7 @@ static inline enum owl_verdict relay_invoke(struct owl_call *c)
     owl_call_await(c);
     relay_send(r, text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%.*s\",\"params\":{"
                           "\"name\":\"%.*s\",\"arguments\":%.*s%s%.*s%s%s%.*s}}",
-                          id, (int)c->msg.method.n, c->msg.method.p, (int)c->name.n, c->name.p,
+                          id, (int)c->req.msg.method.n, c->req.msg.method.p, (int)c->req.name.n, c->req.name.p,
                           (int)args.n, args.p, state.p ? ",\"requestState\":\"" : "", (int)state.n,
                           state.p ? state.p : "", state.p ? "\"" : "",
                           answers.p ? ",\"inputResponses\":" : "", (int)answers.n,

@@ -36,7 +36,7 @@ static enum owl_verdict invoke(struct owl_call *c)
         return owl_call_set_failure(c, OWL_ENOMEM, "out of memory; try again later");
     owl_buf_init(&l->result, c->env->limits->result_bytes);
     owl_buf_putz(&l->result, "{\"content\":[],\"structuredContent\":");
-    owl_buf_puts(&l->result, c->arguments.p ? c->arguments : OWL_STR("{}"));
+    owl_buf_puts(&l->result, c->req.arguments.p ? c->req.arguments : OWL_STR("{}"));
     owl_buf_putc(&l->result, '}');
     l->call = owl_call_ref(c);
     owl_timer_init(&l->timer, deliver);

@@ -25,11 +25,11 @@ static struct owl_item *find_ref(struct owl_call *c, owl_str ref, owl_str *ret_n
 
 static enum owl_verdict resolve(struct owl_call *c)
 {
-    owl_str ref = owl_rpc_param(&c->msg, OWL_STR("ref")), name = {NULL, 0};
-    owl_str argument = owl_rpc_param(&c->msg, OWL_STR("argument"));
+    owl_str ref = owl_rpc_param(&c->req.msg, OWL_STR("ref")), name = {NULL, 0};
+    owl_str argument = owl_rpc_param(&c->req.msg, OWL_STR("argument"));
     if (!owl_span_is_object(ref) || !owl_span_is_object(argument) ||
-        !decode_member(c, argument, "name", &c->complete_name) ||
-        !decode_member(c, argument, "value", &c->complete_value))
+        !decode_member(c, argument, "name", &c->req.complete_name) ||
+        !decode_member(c, argument, "value", &c->req.complete_value))
         return owl_call_set_failure(c, OWL_EPARAMS,
                                     "completion/complete needs params.ref and params.argument "
                                     "{name, value}");
@@ -37,14 +37,12 @@ static enum owl_verdict resolve(struct owl_call *c)
     if (!item)
         return owl_call_set_failure(
             c, OWL_EPARAMS, "params.ref names no prompt or resource template of this server");
-    owl_str context = owl_rpc_param(&c->msg, OWL_STR("context"));
+    owl_str context = owl_rpc_param(&c->req.msg, OWL_STR("context"));
     if (owl_span_is_object(context))
-        c->complete_context = owl_span_get(context, "arguments");
-    owl_call_set_item(c, item, name);
-    c->handler = item->complete; /* none: no values */
+        c->req.complete_context = owl_span_get(context, "arguments");
     c->result.form = OWL_RESULT_COMPLETION;
     owl_result_reset(&c->result);
-    return OWL_NEXT;
+    return owl_call_set_item(c, item, item->complete, name); /* NULL: no values */
 }
 
 const struct owl_method owl_method_completion_complete = {

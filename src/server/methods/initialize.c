@@ -40,8 +40,8 @@ static enum owl_verdict run(struct owl_call *c)
     owl_error err;
     if (!owl_call_param_str(c, "protocolVersion", &asked))
         return OWL_FINISH;
-    owl_str caps = owl_rpc_param(&c->msg, OWL_STR("capabilities"));
-    owl_str info = owl_rpc_param(&c->msg, OWL_STR("clientInfo"));
+    owl_str caps = owl_rpc_param(&c->req.msg, OWL_STR("capabilities"));
+    owl_str info = owl_rpc_param(&c->req.msg, OWL_STR("clientInfo"));
     if (!asked.p || !owl_span_is_object(caps) || !owl_span_is_object(info))
         return owl_call_set_failure(c, OWL_EPARAMS, "initialize needs params.%s",
                                     !asked.p                    ? "protocolVersion"
@@ -51,13 +51,13 @@ static enum owl_verdict run(struct owl_call *c)
         return owl_call_set_failure(c, OWL_EPARAMS,
                                     "capabilities and clientInfo are longer than %d bytes",
                                     (int)OWL_SESSION_CLIENT_BYTES);
-    if (c->session && !OWL_CONTAINER(c->sink, struct owl_front, sink)->http)
+    if (c->req.session && !OWL_CONTAINER(c->sink, struct owl_front, sink)->http)
         return owl_call_set_failure(c, OWL_EREQUEST, "this connection is initialized already");
     struct owl_session_init init = {
         .rev = owl_mcp_negotiate(owl_server_of(c)->revs, asked),
         .client_caps = caps,
         .client_info = info,
-        .principal = c->principal,
+        .principal = c->req.principal,
         .owner = owl_reactor_index(c->reactor),
     };
     int rc = open_session(c, &init, &err);

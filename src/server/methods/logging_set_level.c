@@ -11,7 +11,7 @@ static enum owl_verdict run(struct owl_call *c)
         return owl_call_set_failure(c, OWL_EPARAMS,
                                     "params.level must be one of debug, info, notice, warning, "
                                     "error, critical, alert, emergency");
-    owl_session_set_log_level(c->session, (owl_level)level);
+    owl_session_set_log_level(c->req.session, (owl_level)level);
     return OWL_FINISH;
 }
 

@@ -27,10 +27,9 @@ static enum owl_verdict resolve(struct owl_call *c)
     struct owl_snapshot *s = owl_call_registry(c);
     struct owl_item *item = owl_snapshot_find(s, OWL_KIND_RESOURCE, uri);
     if (!item)
-        item = owl_snapshot_match(s, uri, c->vars);
+        item = owl_snapshot_match(s, uri, c->req.vars);
     if (!item)
         return not_found(c, uri);
-    owl_call_set_item(c, item, uri);
     c->result.form = OWL_RESULT_RESOURCE;
     c->result.uri = uri;
     c->result.mime_type = item->mime_type;
@@ -38,7 +37,7 @@ static enum owl_verdict resolve(struct owl_call *c)
     if (item->text.p)
         /* its error is kept in the result */
         OWL_IGNORE(owl_result_textn(c, item->text.p, item->text.n));
-    return OWL_NEXT;
+    return owl_call_set_item(c, item, item->handler, uri);
 }
 
 const struct owl_method owl_method_resources_read = {

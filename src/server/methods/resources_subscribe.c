@@ -9,7 +9,7 @@ static enum owl_verdict run(struct owl_call *c)
         return OWL_FINISH;
     if (!uri.p)
         return owl_call_set_failure(c, OWL_EPARAMS, "resources/subscribe needs params.uri");
-    int rc = owl_session_subscribe(c->session, uri);
+    int rc = owl_session_subscribe(c->req.session, uri);
     if (rc == -OWL_ELIMIT)
         return owl_call_set_failure(c, OWL_ELIMIT,
                                     "a session may subscribe to 1000 resources at most, whose URIs "

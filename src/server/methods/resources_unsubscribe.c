@@ -8,7 +8,7 @@ static enum owl_verdict run(struct owl_call *c)
         return OWL_FINISH;
     if (!uri.p)
         return owl_call_set_failure(c, OWL_EPARAMS, "resources/unsubscribe needs params.uri");
-    owl_session_unsubscribe(c->session, uri);
+    owl_session_unsubscribe(c->req.session, uri);
     return OWL_FINISH;
 }
 

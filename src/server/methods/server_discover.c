@@ -9,7 +9,7 @@ static enum owl_verdict run(struct owl_call *c)
     owl_buf_putz(b, "\"supportedVersions\":");
     owl_revs_write(b, s->revs);
     owl_buf_putz(b, ",\"capabilities\":");
-    owl_server_caps(s, owl_call_registry(c), c->rev, b);
+    owl_server_caps(s, owl_call_registry(c), c->req.rev, b);
     if (s->instructions) {
         owl_buf_putz(b, ",\"instructions\":");
         owl_json_quote(b, owl_str_of(s->instructions));

@@ -32,7 +32,7 @@ static void sub_send(struct owl_sub *sub, owl_str message)
 static void put_id(struct owl_buf *b, struct owl_call *c)
 {
     owl_buf_putz(b, "\"io.modelcontextprotocol/subscriptionId\":");
-    owl_buf_puts(b, c->msg.id);
+    owl_buf_puts(b, c->req.msg.id);
 }
 
 static struct owl_front *front_of(const struct owl_call *c)
@@ -78,7 +78,7 @@ static void sub_end(struct owl_sub *sub)
     owl_buf_init(&b, 4096);
     owl_rpc_begin_notification(&b, OWL_STR("notifications/cancelled"));
     owl_buf_putz(&b, "{\"requestId\":");
-    owl_buf_puts(&b, c->msg.id);
+    owl_buf_puts(&b, c->req.msg.id);
     owl_buf_putz(&b, ",\"reason\":\"the server is stopping\"}");
     owl_rpc_end(&b);
     put_id(&c->result.meta, c);
@@ -101,7 +101,7 @@ static void on_cancel(struct owl_call *c, void *data)
 /* An array of strings of the filter, if it is there. False: the failure is recorded. */
 static bool read_strings(struct owl_call *c, const char *key, const owl_str **ret, size_t *ret_n)
 {
-    owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
+    owl_str filter = owl_rpc_param(&c->req.msg, OWL_STR("notifications"));
     owl_str array = owl_span_get(filter, key);
     size_t n = 0;
     if (!array.p)
@@ -133,7 +133,7 @@ static bool read_strings(struct owl_call *c, const char *key, const owl_str **re
 
 static bool read_filter(struct owl_call *c, struct owl_sub *sub)
 {
-    owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
+    owl_str filter = owl_rpc_param(&c->req.msg, OWL_STR("notifications"));
     unsigned caps = owl_snapshot_caps(owl_call_registry(c));
     for (size_t i = 0; i < OWL_COUNT(keys); i++) {
         owl_str wanted = owl_span_get(filter, keys[i].key);
@@ -219,7 +219,7 @@ static int acknowledge(struct owl_call *c, const struct owl_sub *sub)
 
 static enum owl_verdict run(struct owl_call *c)
 {
-    owl_str filter = owl_rpc_param(&c->msg, OWL_STR("notifications"));
+    owl_str filter = owl_rpc_param(&c->req.msg, OWL_STR("notifications"));
     struct owl_sub *sub = owl_arena_zalloc(c->arena, sizeof *sub);
     if (owl_arena_used(c->arena) > MAX_BYTES)
         return owl_call_set_failure(c, OWL_EPARAMS,

@@ -3,7 +3,7 @@
 
 static enum owl_verdict answer(struct owl_call *c, const struct owl_task *t)
 {
-    if (c->codec->era == OWL_ERA_MODERN)
+    if (c->req.codec->era == OWL_ERA_MODERN)
         return OWL_FINISH; /* received; tasks/get shows how it has ended */
     if (t->status != OWL_TASK_CANCELLED || !owl_task_query_carried(c))
         return owl_call_set_failure(c, OWL_EPARAMS, "the task is over: it cannot be cancelled");

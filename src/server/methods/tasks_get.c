@@ -3,7 +3,7 @@
 
 static enum owl_verdict answer(struct owl_call *c, const struct owl_task *t)
 {
-    enum owl_era era = c->codec->era;
+    enum owl_era era = c->req.codec->era;
     owl_task_write(&c->result.list, t, era, era == OWL_ERA_MODERN);
     return OWL_FINISH;
 }

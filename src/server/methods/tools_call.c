@@ -20,13 +20,13 @@ static owl_str argument_at(owl_str arguments, const owl_str *path, size_t n_path
 static bool headers_agree(struct owl_call *c, const struct owl_item *tool)
 {
     struct owl_front *front = OWL_CONTAINER(c->sink, struct owl_front, sink);
-    if (c->codec->era != OWL_ERA_MODERN || !front->param)
+    if (c->req.codec->era != OWL_ERA_MODERN || !front->param)
         return true;
     for (size_t i = 0; i < tool->n_headers; i++) {
         const struct owl_item_header *h = &tool->headers[i];
         struct owl_mcp_param param = {
             .name = h->name,
-            .argument = argument_at(c->arguments, h->path, h->n_path),
+            .argument = argument_at(c->req.arguments, h->path, h->n_path),
         };
         param.header = front->param(front, h->name, &param.twice);
         owl_error why;
@@ -52,16 +52,15 @@ static enum owl_verdict resolve(struct owl_call *c)
         c->failure.of_name = true;
         return OWL_FINISH;
     }
-    c->arguments = owl_rpc_param(&c->msg, OWL_STR("arguments"));
-    if (c->arguments.p && !owl_span_is_object(c->arguments))
+    c->req.arguments = owl_rpc_param(&c->req.msg, OWL_STR("arguments"));
+    if (c->req.arguments.p && !owl_span_is_object(c->req.arguments))
         return owl_call_set_failure(c, OWL_EPARAMS, "params.arguments must be an object");
     /* Before the call is the tool's: it has not failed then, the request is refused. */
     if (tool->n_headers > 0 && !headers_agree(c, tool))
         return OWL_FINISH;
-    owl_call_set_item(c, tool, name);
     c->result.form = OWL_RESULT_TOOL;
     owl_result_reset(&c->result);
-    return OWL_NEXT;
+    return owl_call_set_item(c, tool, tool->handler, name);
 }
 
 const struct owl_method owl_method_tools_call = {

@@ -8,8 +8,8 @@ static void make(owl_call *c, enum owl_result_form form, enum owl_rev rev, size_
     memset(c, 0, sizeof *c);
     c->arena = owl_arena_new(0);
     assert_non_null(c->arena);
-    c->codec = owl_mcp_codec_of(rev, OWL_ERRORS_AUTO);
-    c->rev = rev;
+    c->req.codec = owl_mcp_codec_of(rev, OWL_ERRORS_AUTO);
+    c->req.rev = rev;
     owl_result_init(&c->result, form, c->arena, max);
     c->result.uri = OWL_STR("test://x");
     c->result.mime_type = OWL_STR("text/plain");
@@ -24,7 +24,7 @@ static void make_form(owl_call *c, enum owl_result_form form)
 static void closes_as(owl_call *c, const char *want)
 {
     owl_str got = {NULL, 0};
-    assert_int_equal(owl_result_members(&c->result, c->rev, c->arena, &got), 0);
+    assert_int_equal(owl_result_members(&c->result, c->req.rev, c->arena, &got), 0);
     if (!owl_str_is(got, want))
         fail_msg("%.*s\nis not\n%s", (int)got.n, got.p, want);
     owl_arena_free(c->arena);
@@ -175,11 +175,11 @@ TEST(old_clients_get_text_for_what_they_do_not_know, "")
     closes_as(&c, "\"content\":[{\"type\":\"text\",\"text\":\"{\\\"a\\\":1}\"}]");
 
     make(&c, OWL_RESULT_TOOL, OWL_REV_2024_11_05, 1 << 20);
-    c.rev = OWL_REV_2025_03_26; /* knows audio */
+    c.req.rev = OWL_REV_2025_03_26; /* knows audio */
     assert_int_equal(owl_result_audio(&c, "", 0, "audio/wav"), 0);
     closes_as(&c, "\"content\":[{\"type\":\"audio\",\"data\":\"\",\"mimeType\":\"audio/wav\"}]");
     make(&c, OWL_RESULT_TOOL, OWL_REV_2024_11_05, 1 << 20);
-    c.rev = OWL_REV_2025_06_18; /* knows all of them */
+    c.req.rev = OWL_REV_2025_06_18; /* knows all of them */
     assert_int_equal(owl_result_link(&c, "u:2", "m", NULL, NULL), 0);
     assert_int_equal(owl_result_structured(&c, "{}", OWL_NTS), 0);
     closes_as(&c, "\"content\":[{\"type\":\"resource_link\",\"uri\":\"u:2\",\"name\":\"m\"}],"
