@@ -40,8 +40,8 @@ bool owl_trace_id_of(owl_str traceparent, char ret[OWL_TRACE_ID + 1])
 
 int owl_trace_id_new(char ret[OWL_TRACE_ID + 1])
 {
-    static _Thread_local unsigned char drawn[64 * OWL_TRACE_ID / 2];
-    static _Thread_local size_t left;
+    static OWL_THREAD_LOCAL unsigned char drawn[8 * OWL_TRACE_ID / 2];
+    static OWL_THREAD_LOCAL size_t left;
     static const char digits[] = "0123456789abcdef";
     if (left == 0) {
         int rc = owl_random(drawn, sizeof drawn);

@@ -111,7 +111,7 @@ def malformed_json_is_a_parse_error():
         check(reply.error["code"] in (-32700, -32600), f"{show(body)}: {reply.error}")
         if b'"id":2' not in body and b"[[" not in body:
             equal(reply.error["code"], -32700, show(body))
-        equal(reply.response["id"], None, show(body))
+        check("id" not in reply.response, show(body))  # its revision does not know null
 
 
 @test("OR-13.2")
