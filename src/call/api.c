@@ -99,7 +99,8 @@ void owl_call__lacks(struct owl_call *c, const char *capability)
         owl_call_set_failure(c, OWL_ECAPABILITY,
                              "%.*s needs the capability \"%s\", which the revision %s of this "
                              "session does not have; connect with a newer one",
-                             (int)c->req.name.n, c->req.name.p, capability, owl_rev_name(c->req.rev));
+                             (int)c->req.name.n, c->req.name.p, capability,
+                             owl_rev_name(c->req.rev));
     if (data.rc == 0)
         owl_call_set_failure_data(c, owl_buf_str(&data));
 }

@@ -492,8 +492,8 @@ static int open_state(struct owl_call *c, owl_str literal, owl_str *ret_payload,
 
 enum owl_verdict owl_ask_restore(struct owl_call *c)
 {
-    if (c->req.codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) || (c->run && c->run->going_on) ||
-        c->task)
+    if (c->req.codec->era != OWL_ERA_MODERN || !(c->method->flags & OWL_M_ASKS) ||
+        (c->run && c->run->going_on) || c->task)
         return OWL_NEXT; /* nor does a task that goes on come back to what began it */
     owl_error err;
     owl_str payload = {NULL, 0}, park;

@@ -94,7 +94,8 @@ static void on_deadline(struct owl_timer *t)
 static int wanted_level(const struct owl_call *c)
 {
     if (c->req.codec->era == OWL_ERA_LEGACY)
-        return c->req.session ? (int)owl_session_log_level(c->req.session) : OWL_LEVEL_EMERGENCY + 1;
+        return c->req.session ? (int)owl_session_log_level(c->req.session)
+                              : OWL_LEVEL_EMERGENCY + 1;
     int level = owl_level_parse(c->req.meta.log_level);
     return level < 0 ? OWL_LEVEL_EMERGENCY + 1 : level;
 }
@@ -362,7 +363,9 @@ void owl_call_wait(struct owl_call *c, uint64_t ms)
 uint64_t owl_call__allowed_ms(const struct owl_call *c)
 {
     uint64_t ms = c->task ? owl_task_allowed(c) : c->env->timeout_ms;
-    return c->req.item && c->req.item->timeout_ms && c->req.item->timeout_ms < ms ? c->req.item->timeout_ms : ms;
+    return c->req.item && c->req.item->timeout_ms && c->req.item->timeout_ms < ms
+               ? c->req.item->timeout_ms
+               : ms;
 }
 
 enum owl_verdict owl_call__enter(struct owl_call *c)

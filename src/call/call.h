@@ -148,11 +148,11 @@ struct owl_run {
     struct owl_call *call;
     owl_handler_fn fn;
     void *data;
-    unsigned flags;                 /* OWL_INLINE, OWL_PARKED, OWL_TASK…, OWL_FOREIGN */
-    bool going_on;                  /* parked: the functions of the questions run, not the handler */
-    unsigned rounds;                /* of questions, so far */
-    int status;                     /* [handler] what it returned */
-    const owl_json *args, *params;  /* parsed before it runs, as far as it needs them */
+    unsigned flags;                /* OWL_INLINE, OWL_PARKED, OWL_TASK…, OWL_FOREIGN */
+    bool going_on;                 /* parked: the functions of the questions run, not the handler */
+    unsigned rounds;               /* of questions, so far */
+    int status;                    /* [handler] what it returned */
+    const owl_json *args, *params; /* parsed before it runs, as far as it needs them */
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
     const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
     struct owl_msg done;            /* posted by the finisher */
@@ -161,14 +161,14 @@ struct owl_run {
 /* A call that speaks with its client beyond one request and its answer: relay.c, park.c, and tasks.
  * Made by the reactor when it begins to; `front` is under the call's lock. */
 struct owl_talk {
-    unsigned n_requests;        /* of a relay, so far */
-    uint64_t left_ms;           /* until the deadline when the first request was put */
-    owl_str park_id;            /* in owl_call_local.parked; of a front: of the call it speaks for */
-    bool parked;                /* its client is away: a retry may become its front */
-    bool holding;               /* … and the answer waits for one */
-    bool fronting;              /* this call is the front of a parked one */
+    unsigned n_requests; /* of a relay, so far */
+    uint64_t left_ms;    /* until the deadline when the first request was put */
+    owl_str park_id;     /* in owl_call_local.parked; of a front: of the call it speaks for */
+    bool parked;         /* its client is away: a retry may become its front */
+    bool holding;        /* … and the answer waits for one */
+    bool fronting;       /* this call is the front of a parked one */
     struct owl_list park_node;
-    struct owl_timer timer;     /* a relay has asked a modern client: others may follow */
+    struct owl_timer timer; /* a relay has asked a modern client: others may follow */
     struct owl_call *call;
     struct owl_call *front;     /* parked, or a task: the call through which it speaks; counted */
     struct owl_park_word *word; /* front: the texts of its failure */
@@ -229,10 +229,10 @@ struct owl_call {
 
     /* parts, each if it is needed */
     struct owl_ticket ticket;
-    struct owl_run *run;   /* NULL: no handler of the program answers */
-    struct owl_ask *asks;  /* [handler] questions, call/ask.h; of a relay the reactor's */
-    unsigned n_asked;      /* … that are out; no handler runs then */
-    struct owl_talk *talk; /* NULL: it has no more to say than its answer */
+    struct owl_run *run;          /* NULL: no handler of the program answers */
+    struct owl_ask *asks;         /* [handler] questions, call/ask.h; of a relay the reactor's */
+    unsigned n_asked;             /* … that are out; no handler runs then */
+    struct owl_talk *talk;        /* NULL: it has no more to say than its answer */
     struct owl_task_run *task;    /* it runs as a task: call/task.h */
     owl_str related;              /* legacy: its id, in whatever the call says; immutable */
     struct owl_task_query *visit; /* it is about one */

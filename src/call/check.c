@@ -117,7 +117,8 @@ static int judge(struct verdict *v, uint64_t budget)
 {
     struct owl_call *c = v->call;
     struct owl_schema_work work = {.budget = budget};
-    v->rc = owl_schema_validate_within(c->req.item->input, arguments_of(c), &work, &v->fits, &v->why);
+    v->rc = owl_schema_validate_within(c->req.item->input, arguments_of(c), &work, &v->fits,
+                                       &v->why);
     if (v->rc == 0 && !v->fits)
         v->rc = owl_check_explain(c->req.item->input, arguments_of(c), budget, c->arena, &v->words);
     return v->rc == -OWL_EBUSY ? v->rc : 0;
@@ -200,8 +201,8 @@ static void blame(struct owl_call *c, const char *what, owl_str words)
 {
     bool foreign = c->run->flags & OWL_FOREIGN;
     OWL_LOG(c->env->log, foreign ? OWL_LEVEL_WARNING : OWL_LEVEL_ERROR, "call",
-            "%.*s has %s: trace_id=%s %.*s", (int)c->req.name.n, c->req.name.p, what, owl_call_trace_id(c),
-            (int)words.n, words.p);
+            "%.*s has %s: trace_id=%s %.*s", (int)c->req.name.n, c->req.name.p, what,
+            owl_call_trace_id(c), (int)words.n, words.p);
     if (foreign)
         return;
     owl_call_set_failure(c, OWL_ETOOL,

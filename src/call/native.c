@@ -155,11 +155,11 @@ static enum owl_verdict refuse_result(struct owl_call *c)
 {
     int rc = c->result.rc;
     OWL_LOG(c->env->log, OWL_LEVEL_WARNING, "call",
-            "the result of %.*s could not be built: %s trace_id=%s", (int)c->req.name.n, c->req.name.p,
-            c->result.why, owl_call_trace_id(c));
+            "the result of %.*s could not be built: %s trace_id=%s", (int)c->req.name.n,
+            c->req.name.p, c->result.why, owl_call_trace_id(c));
     return owl_call_set_failure(c,
                                 rc == -OWL_ENOMEM ? OWL_ENOMEM
-                                : c->req.item         ? OWL_ETOOL
+                                : c->req.item     ? OWL_ETOOL
                                                   : OWL_EINTERNAL,
                                 "the result could not be built: %s", owl_err_info(rc)->text);
 }

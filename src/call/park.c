@@ -246,7 +246,8 @@ void owl_park_drop(struct owl_call *c)
 void owl_park_end_all(struct owl_call_local *l)
 {
     while (!owl_list_empty(&l->park_order))
-        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_talk, park_node)->call, OWL_ECLOSED);
+        end_parked(OWL_CONTAINER(l->park_order.next, struct owl_talk, park_node)->call,
+                   OWL_ECLOSED);
 }
 
 /* ---- the retry ---- */

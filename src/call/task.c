@@ -88,7 +88,8 @@ static void announce(struct owl_task_run *t)
     t->announced = true;
     owl_call_forget_id(c); /* its request is answered: the id is free again, for good */
     c->scope = 0;
-    if (c->req.codec->era == OWL_ERA_MODERN) { /* it is asked how it goes, and tells nothing itself */
+    if (c->req.codec->era ==
+        OWL_ERA_MODERN) { /* it is asked how it goes, and tells nothing itself */
         pthread_mutex_lock(&c->lock);
         c->req.meta.progress_token = (owl_str){NULL, 0};
         pthread_mutex_unlock(&c->lock);
@@ -258,7 +259,8 @@ void owl_task__init(struct owl_task_run *t, struct owl_call *c)
 /* Whether there are questions, which no handler touches now, and they may be put to that client. */
 static bool may_ask(struct owl_call *c, struct owl_call *visitor)
 {
-    return owl_call__state(c) == OWL_CALL_ASKING && visitor->req.session && owl_ask__may(c, visitor);
+    return owl_call__state(c) == OWL_CALL_ASKING && visitor->req.session &&
+           owl_ask__may(c, visitor);
 }
 
 /* What cannot be asked there, or sent, waits for the next call that waits, or for tasks/update; what
@@ -286,7 +288,7 @@ void owl_task__ask_later(struct owl_call *c)
 static void speak_through(struct owl_call *c, struct owl_call *front)
 {
     if (!owl_call__talk(c))
-        return; /* without memory it is heard by those who ask */
+        return;                   /* without memory it is heard by those who ask */
     owl_ask_drop(c);              /* asked again where they are heard */
     pthread_mutex_lock(&c->lock); /* the handler may report progress at any time */
     struct owl_call *old = c->talk->front;

@@ -190,8 +190,8 @@ static enum owl_verdict decide(struct owl_call *c, uint64_t *ret_ttl_ms)
     }
     bool wanted = owl_task_wanted(c);
     if (wanted && !tasks)
-        return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s does not run as a task", (int)c->req.name.n,
-                                    c->req.name.p);
+        return owl_call_set_failure(c, OWL_ENOMETHOD, "%.*s does not run as a task",
+                                    (int)c->req.name.n, c->req.name.p);
     if (wanted)
         return wanted_ttl(c, ret_ttl_ms) == 0 ? OWL_SUSPEND : OWL_FINISH;
     if (!only)

@@ -100,7 +100,8 @@ static int exchange_send(struct owl_sink *sink, struct owl_call *c, owl_str mess
 static void exchange_release(struct owl_sink *sink, struct owl_call *c)
 {
     struct exchange *x = OWL_CONTAINER(sink, struct exchange, front.sink);
-    if (!x->front.can_send || !c->req.session || owl_session_rev(c->req.session) < OWL_REV_2025_11_25)
+    if (!x->front.can_send || !c->req.session ||
+        owl_session_rev(c->req.session) < OWL_REV_2025_11_25)
         return;
     if (x->req && !x->streaming)
         begin(x);

@@ -71,9 +71,9 @@ static inline enum owl_verdict relay_invoke(struct owl_call *c)
     owl_call_await(c);
     relay_send(r, text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%.*s\",\"params\":{"
                           "\"name\":\"%.*s\",\"arguments\":%.*s%s%.*s%s%s%.*s}}",
-                          id, (int)c->req.msg.method.n, c->req.msg.method.p, (int)c->req.name.n, c->req.name.p,
-                          (int)args.n, args.p, state.p ? ",\"requestState\":\"" : "", (int)state.n,
-                          state.p ? state.p : "", state.p ? "\"" : "",
+                          id, (int)c->req.msg.method.n, c->req.msg.method.p, (int)c->req.name.n,
+                          c->req.name.p, (int)args.n, args.p, state.p ? ",\"requestState\":\"" : "",
+                          (int)state.n, state.p ? state.p : "", state.p ? "\"" : "",
                           answers.p ? ",\"inputResponses\":" : "", (int)answers.n,
                           answers.p ? answers.p : ""));
     return OWL_NEXT;

@@ -279,7 +279,7 @@ static enum owl_verdict deny_names(void *self, struct owl_call *c)
     (void)self;
     atomic_fetch_add(&asked_policy, 1);
     return owl_str_is(c->req.name, "denied") ? owl_call_set_failure(c, OWL_EDENIED, "not for you")
-                                         : OWL_NEXT;
+                                             : OWL_NEXT;
 }
 
 static enum owl_verdict note_end(void *self, struct owl_call *c)

@@ -53,7 +53,8 @@ static enum owl_verdict run(struct owl_call *c)
     p->call = c;
     p->op.done = on_listed;
     p->inside = c->consults = true;
-    c->env->tasks->ops->list(c->env->tasks, owl_session_serial(c->req.session), cursor, PAGE, &p->op);
+    c->env->tasks->ops->list(c->env->tasks, owl_session_serial(c->req.session), cursor, PAGE,
+                             &p->op);
     p->inside = false;
     if (!c->consults)
         return OWL_FINISH;
