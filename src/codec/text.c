@@ -66,9 +66,12 @@ size_t owl_text__escape(const char **p, char out[4])
     }
     unsigned c = hex4(at + 1);
     at += 5;
-    if (c >= 0xd800 && c < 0xdc00) {
-        c = 0x10000 + ((c - 0xd800) << 10) + (hex4(at + 2) - 0xdc00);
-        at += 6;
+    if (c >= 0xd800 && c < 0xe000) { /* alone only in text of owl_json_scan_lenient() */
+        bool pair = c < 0xdc00 && at[0] == '\\' && at[1] == 'u';
+        unsigned low = pair ? hex4(at + 2) : 0;
+        pair = low >= 0xdc00 && low < 0xe000;
+        c = pair ? 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00) : 0xfffd;
+        at += pair ? 6 : 0;
     }
     *p = at;
     return encode(c, out);
