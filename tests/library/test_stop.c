@@ -199,6 +199,7 @@ TEST(a_policy_that_settles_after_the_stop_is_ignored, "")
     assert_true(reaches(&settling, 2));
     server_end(stays);
     owl_runtime_join(rt);
+    owl_runtime_aunref(rt);
     pipes_close(&p);
 }
 
