@@ -17,10 +17,53 @@ static const owl_str names[MEMBERS] = {
     [PARAMS] = {"params", 6},   [RESULT] = {"result", 6}, [ERROR] = {"error", 5},
 };
 
-static const owl_str known[] = {
-#define OWL_PARAM_ROW(name) {name, sizeof(name) - 1},
+enum {
+#define OWL_PARAM_ROW(symbol, name) PARAM_##symbol,
+#include "tbl/params.h"
+    PARAMS_KNOWN
+};
+
+static const owl_str known[PARAMS_KNOWN] = {
+#define OWL_PARAM_ROW(symbol, name) {name, sizeof(name) - 1},
 #include "tbl/params.h"
 };
+
+/* Which of those a name may be: no two have both length and first letter in common. */
+static int candidate_param(owl_str name)
+{
+    switch (name.n) {
+    case 3: return name.p[0] == 'u' ? PARAM_uri : PARAM_ref;
+    case 4: return name.p[0] == 'n' ? PARAM_name : PARAM_task;
+    case 5: return name.p[0] == '_' ? PARAM_meta : PARAM_level;
+    case 6: return name.p[0] == 'c' ? PARAM_cursor : PARAM_taskId;
+    case 7: return PARAM_context;
+    case 8: return PARAM_argument;
+    case 9: return name.p[0] == 'a' ? PARAM_arguments : PARAM_requestId;
+    case 10: return PARAM_clientInfo;
+    case 12: return name.p[0] == 'c' ? PARAM_capabilities : PARAM_requestState;
+    case 13: return PARAM_notifications;
+    case 14: return PARAM_inputResponses;
+    case 15: return PARAM_protocolVersion;
+    default: return -1;
+    }
+}
+
+/* Its place among them, or -1. */
+static int find_known(owl_str name)
+{
+    int i = candidate_param(name);
+    return i >= 0 && owl_str_eq(known[i], name) ? i : -1;
+}
+
+static int find_known_key(const struct owl_span *s)
+{
+    int i = 0;
+    if (OWL_LIKELY(!s->escaped))
+        return find_known(s->key);
+    while (i < PARAMS_KNOWN && !owl_span_key_is(s, known[i]))
+        i++;
+    return i < PARAMS_KNOWN ? i : -1;
+}
 
 /* What a failure quotes of the source: enough to recognise it, little enough to leave room. */
 enum { QUOTED = 40 };
@@ -108,11 +151,15 @@ static int read_params(struct owl_arena *a, const struct owl_tape *tape, struct 
 {
     if (!owl_span_is_object(msg->params))
         return 0;
-    owl_str *values = owl_arena_alloc(a, sizeof known);
+    owl_str *values = owl_arena_zalloc(a, sizeof known);
     if (!values)
         return owl_arena_over(a) ? -OWL_ELIMIT : -OWL_ENOMEM;
-    OWL_IGNORE(
-        owl_members(msg->params, tape, known, OWL_COUNT(known), values)); /* it is an object */
+    struct owl_member_walk w = owl_member_walk(msg->params, tape);
+    for (struct owl_span s; owl_member_next(&w, &s);) {
+        int i = find_known_key(&s);
+        if (i >= 0)
+            values[i] = s.value;
+    }
     msg->_known = values;
     return 0;
 }
@@ -122,11 +169,10 @@ owl_str owl_rpc_param(const struct owl_rpc_msg *msg, owl_str name)
     owl_str value = {NULL, 0};
     if (!msg->_known)
         return value;
-    for (size_t i = 0; i < OWL_COUNT(known); i++) {
-        if (owl_str_eq(known[i], name))
-            return msg->_known[i];
-    }
-    OWL_IGNORE(owl_members(msg->params, NULL, &name, 1, &value)); /* likewise */
+    int i = find_known(name);
+    if (i >= 0)
+        return msg->_known[i];
+    OWL_IGNORE(owl_members(msg->params, NULL, &name, 1, &value)); /* it is an object */
     return value;
 }
 

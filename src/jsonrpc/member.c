@@ -3,38 +3,45 @@
 
 #include "codec/json.h"
 
-/* Walks the members of one object on a tape. */
-struct reel {
-    const struct owl_tape *tape;
-    size_t at;
-    unsigned level;
-};
-
-/* False if the tape does not know the object. */
-static bool reel_init(struct reel *r, const struct owl_tape *tape, owl_str object)
+/* Whether the tape knows the object: where its members begin. */
+static bool find_object(struct owl_member_walk *w, const struct owl_tape *tape, owl_str object)
 {
-    *r = (struct reel){tape, 0, 1};
     if (!tape || tape->partial || tape->n == 0)
         return false;
+    w->level = 1;
     if (object.p == tape->text)
         return true;
-    while (r->at < tape->n && tape->entries[r->at].span.value.p != object.p)
-        r->at++;
-    if (r->at == tape->n || !owl_span_is_object(object))
+    while (w->at < tape->n && tape->entries[w->at].span.value.p != object.p)
+        w->at++;
+    if (w->at == tape->n || !owl_span_is_object(object))
         return false;
-    r->level = tape->entries[r->at++].level + 1;
-    return r->level <= OWL_TAPE_LEVELS;
+    w->level = tape->entries[w->at++].level + 1;
+    return w->level <= OWL_TAPE_LEVELS;
 }
 
-static const struct owl_span *reel_next(struct reel *r)
+struct owl_member_walk owl_member_walk(owl_str proved, const struct owl_tape *tape)
 {
-    const struct owl_tape_entry *entries = r->tape->entries;
-    while (r->at < r->tape->n && entries[r->at].level >= r->level) {
-        const struct owl_tape_entry *e = &entries[r->at++];
-        if (e->level == r->level)
-            return &e->span;
+    struct owl_member_walk w = {.tape = NULL, .at = 0};
+    if (find_object(&w, tape, proved))
+        w.tape = tape;
+    else
+        w.it = owl_span_iter(proved);
+    return w;
+}
+
+bool owl_member_next(struct owl_member_walk *w, struct owl_span *ret)
+{
+    if (!w->tape)
+        return w->it.object && owl_span_next(&w->it, ret);
+    const struct owl_tape_entry *entries = w->tape->entries;
+    while (w->at < w->tape->n && entries[w->at].level >= w->level) {
+        const struct owl_tape_entry *e = &entries[w->at++];
+        if (e->level == w->level) {
+            *ret = e->span;
+            return true;
+        }
     }
-    return NULL;
+    return false;
 }
 
 /* Whether the key was one of the names. */
@@ -54,17 +61,11 @@ bool owl_members(owl_str proved, const struct owl_tape *tape, const owl_str *nam
 {
     for (size_t i = 0; i < n; i++)
         ret[i] = (owl_str){NULL, 0};
-    struct reel r;
-    if (reel_init(&r, tape, proved)) {
-        for (const struct owl_span *s; (s = reel_next(&r));)
-            take(s, names, n, ret);
-        return true;
-    }
-    struct owl_span_iter it = owl_span_iter(proved);
-    if (!it.object)
+    struct owl_member_walk w = owl_member_walk(proved, tape);
+    if (!w.tape && !w.it.object)
         return false;
     size_t found = 0;
-    for (struct owl_span s; found < n && owl_span_next(&it, &s);)
+    for (struct owl_span s; found < n && owl_member_next(&w, &s);)
         found += take(&s, names, n, ret);
     return true;
 }

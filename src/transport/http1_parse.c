@@ -163,9 +163,23 @@ static unsigned char line_next(unsigned char line, char c)
     }
 }
 
+/* The usual: all of it has come at once, and is as it should be. */
+static bool is_whole_line(owl_str in)
+{
+    const char *end = in.p + in.n, *target = memchr(in.p, ' ', in.n < 16 ? in.n : 16);
+    if (!target || end - target < 2 || *++target == ' ')
+        return false;
+    const char *protocol = memchr(target, ' ', (size_t)(end - target));
+    return protocol && end - protocol > 5 && memcmp(protocol + 1, "HTTP/", 5) == 0 &&
+           !memchr(in.p, '\n', (size_t)(protocol - in.p)) &&
+           !memchr(in.p, '\r', (size_t)(protocol - in.p));
+}
+
 static void follow_line(struct owl_http__parse *p, owl_str in)
 {
     unsigned char line = p->_line;
+    if (line == LINE_BEFORE && is_whole_line(in))
+        line = LINE_END;
     for (size_t i = 0; i < in.n && line < LINE_END; i++)
         line = line_next(line, in.p[i]);
     p->_line = line;
