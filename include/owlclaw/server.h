@@ -57,7 +57,13 @@ typedef struct owl_server_options {
      * combine it with allow_hosts "*". Default: none. */
     const char *cors_origins;
     unsigned error_style; /* an owl_error_style; default: by the revision of the client */
+    /* OWL_OFFERS_…: what clients are told that the server has although there is nothing of it yet. A
+     * legacy client hears of changes only of what it was told when it connected. Default: what there
+     * is, or was, at that time. */
+    unsigned offers;
 } owl_server_options;
+
+enum { OWL_OFFERS_TOOLS = 1u << 0, OWL_OFFERS_RESOURCES = 1u << 1, OWL_OFFERS_PROMPTS = 1u << 2 };
 
 /** @errors OWL_EINVAL (the message names the option), OWL_ENOMEM. */
 OWL_API int owl_server_new(const owl_server_options *options, owl_server **ret_server,

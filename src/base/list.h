@@ -36,6 +36,29 @@ static inline void owl_list_del(struct owl_list *node)
     owl_list_init(node);
 }
 
+/* Puts all nodes of @p from into @p to, which is initialized. */
+static inline void owl_list_move(struct owl_list *to, struct owl_list *from)
+{
+    owl_list_init(to);
+    if (owl_list_empty(from))
+        return;
+    *to = *from;
+    to->next->prev = to->prev->next = to;
+    owl_list_init(from);
+}
+
+/* Puts the first node of @p todo back to the end of @p home and returns it, NULL if there is none: for
+ * a walk in which any node may be removed. */
+static inline struct owl_list *owl_list_turn(struct owl_list *todo, struct owl_list *home)
+{
+    struct owl_list *node = todo->next;
+    if (node == todo)
+        return NULL;
+    owl_list_del(node);
+    owl_list_add(home, node);
+    return node;
+}
+
 /* Walks the list; the current node may be removed. */
 #define OWL_LIST_EACH(head, it) \
     for (struct owl_list *it = (head)->next, *it##_next = it->next; it != (head); \

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "call/parts.h"
 #include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"

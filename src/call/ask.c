@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/sized.h"
 #include "call/check.h"
+#include "call/parts.h"
 #include "call/provider.h"
 #include "call/task.h"
 #include "codec/json.h"
@@ -525,7 +526,9 @@ void owl_ask__requests(struct owl_call *c, struct owl_buf *out)
             continue;
         owl_buf_putz(out, comma);
         owl_json_quote(out, a->key);
-        owl_buf_printf(out, ":{\"method\":\"%s\",\"params\":", a->method);
+        owl_buf_putz(out, ":{\"method\":");
+        owl_json_quote(out, owl_str_of(a->method));
+        owl_buf_putz(out, ",\"params\":");
         owl_buf_puts(out, a->params);
         owl_buf_putc(out, '}');
         comma = ",";

@@ -28,6 +28,7 @@ struct owl_ask {
     const owl_json *value; /* the same, parsed */
     bool refused;          /* the client would not answer */
     bool relayed;          /* a request of relay.c: the provider gets the answer, as it came */
+    bool shown;            /* … and a modern client was told of it */
     int (*fn)(owl_call *call, const owl_json *answer,
               void *data); /* parked: what goes on with it */
     void *data;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/parts.h"
 #include "call/task.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -218,6 +219,9 @@ static bool take_reply(struct owl_call_env *h, struct owl_reactor *r, const stru
     else if (m->busy)
         owl_relay__answer(c, a, OWL_STR("{\"code\":-32603,\"message\":\"the answer had no room\"}"),
                           true);
+    else if (!m->refused && !owl_span_is_object(m->payload))
+        owl_relay__answer(
+            c, a, OWL_STR("{\"code\":-32603,\"message\":\"no result of the client\"}"), true);
     else
         owl_relay__answer(c, a, m->payload, m->refused);
     return true;

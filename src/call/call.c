@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/parts.h"
 #include "call/provider.h"
 #include "call/task.h"
 #include "codec/json.h"
@@ -73,8 +74,10 @@ struct owl_call_local *owl_call_local(struct owl_call_env *h, const struct owl_r
 
 void owl_calls_end(struct owl_call_local *l, int error)
 {
+    struct owl_list todo;
     l->ending = true;
-    OWL_LIST_EACH (&l->calls, it) {
+    owl_list_move(&todo, &l->calls); /* the end of one may be the end of others */
+    for (struct owl_list *it; (it = owl_list_turn(&todo, &l->calls));) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
         if (!owl_call_end(c, error, true))
             owl_call__give_up(c);

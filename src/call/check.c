@@ -4,6 +4,7 @@
  * message, which the scan has proved; results on the thread that finishes the call, which alone has it between winning and posting.
  * Invariant: what could not be judged (a limit, no memory) is a failure, never a fit. */
 #include "call/check.h"
+#include "call/parts.h"
 
 #include "base/err.h"
 #include "call/provider.h"

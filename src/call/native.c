@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "call/ask.h"
 #include "call/check.h"
+#include "call/parts.h"
 #include "call/provider.h"
 #include "codec/json.h"
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/parts.h"
 #include "call/provider.h"
 #include "codec/json.h"
 
@@ -189,6 +190,8 @@ static int park(struct owl_call *c)
     owl_buf_init(&members, c->env->limits->result_bytes);
     rc = owl_ask__write(c, (owl_str){payload, (size_t)n}, &members);
     rc = rc == 0 ? tell(c, owl_buf_str(&members)) : rc;
+    for (struct owl_ask *a = c->asks; a; a = a->next)
+        a->shown = true;
     owl_buf_done(&members);
     if (rc != 0)
         owl_park_drop(c);
@@ -277,7 +280,7 @@ static void hand_on(struct owl_call *c, owl_str responses)
     struct owl_span_iter it = owl_span_iter(responses);
     for (struct owl_span s; owl_span_next(&it, &s);) {
         struct owl_ask *a = find_key(c, &s);
-        if (a && owl_call__state(c) == OWL_CALL_RUNNING)
+        if (a && a->shown && owl_span_is_object(s.value) && owl_call__state(c) == OWL_CALL_RUNNING)
             owl_relay__answer(c, a, s.value, false);
     }
     if (owl_call__state(c) == OWL_CALL_RUNNING && c->asks)

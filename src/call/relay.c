@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/parts.h"
 #include "call/provider.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -168,11 +169,17 @@ static struct owl_ask *find(struct owl_call *c, owl_str key)
     return NULL;
 }
 
+/* What it says goes out on one line. */
 static struct owl_ask *request_new(struct owl_call *c, owl_str key, owl_str method, owl_str params)
 {
-    struct owl_ask *a = owl_calloc(1, sizeof *a + key.n + method.n + params.n + 2);
-    if (!a)
+    struct owl_buf line;
+    owl_buf_init(&line, params.n);
+    owl_json_compact(&line, params);
+    struct owl_ask *a = line.rc ? NULL : owl_calloc(1, sizeof *a + key.n + method.n + line.n + 2);
+    if (!a) {
+        owl_buf_done(&line);
         return NULL;
+    }
     char *text = (char *)(a + 1);
     memcpy(text, method.p, method.n);
     a->method = text;
@@ -180,8 +187,9 @@ static struct owl_ask *request_new(struct owl_call *c, owl_str key, owl_str meth
     memcpy(text, key.p, key.n);
     a->key = (owl_str){text, key.n};
     text += key.n + 1;
-    memcpy(text, params.p, params.n);
-    a->params = (owl_str){text, params.n};
+    memcpy(text, line.p, line.n);
+    a->params = (owl_str){text, line.n};
+    owl_buf_done(&line);
     a->call = c;
     a->relayed = true;
     a->next = c->asks;
@@ -240,8 +248,10 @@ int owl_call_request(struct owl_call *c, owl_str key, owl_str method, owl_str pa
         return -OWL_ENOMEM;
     int rc = modern ? 0 : owl_ask__send(c);
     if (rc != 0) {
-        if (find(c, key) == a)
+        if (find(c, key) == a) {
+            owl_ask__withdraw_one(c, a); /* it may be out, to a session that has just ended */
             request_free(c, a);
+        }
         return rc;
     }
     c->talk->n_requests++;

@@ -8,6 +8,7 @@
 #include "call/call.h"
 #include "call/check.h"
 #include "call/native.h"
+#include "call/parts.h"
 #include "call/provider.h"
 #include "call/task.h"
 #include "codec/json.h"
@@ -64,8 +65,10 @@ static enum owl_verdict run_admit(struct owl_call *c)
         return v;
     c->ticket.suspended++;
     int rc = owl_call_claim_id(c);
-    if (rc != 0)
+    if (rc != 0) {
+        c->ticket.stale = c->ticket.suspended; /* it resumes a call that is over */
         return owl_call_refuse_id(c, rc);
+    }
     owl_call_wait(c, time_left(c));
     return OWL_SUSPEND;
 }
@@ -211,14 +214,17 @@ static enum owl_verdict run_reply(struct owl_call *c)
     owl_ask_drop(c);
     if (c->talk && c->talk->parked && !c->end_error) {
         c->talk->holding = true; /* for the retry, or until nobody comes any more */
+        owl_call_wait(c, c->env->limits->question_ms);
         return OWL_SUSPEND;
     }
     if (owl_call_front(c) && !c->task)
         owl_park_reply(c);
     if (!c->sink && !c->task)
         return OWL_NEXT;
-    if (c->task && !owl_task_due(c))
+    if (c->task && !owl_task_due(c)) {
+        owl_call_wait(c, SETTLE_MS);
         return owl_task_reply(c, (owl_str){NULL, 0});
+    }
     struct owl_buf *out = &owl_call_local(c->env, c->reactor)->out;
     owl_buf_reset(out);
     int status = 200;
@@ -266,6 +272,7 @@ static enum owl_verdict run_end(struct owl_call *c)
     c->pin = NULL;
     owl_list_del(&c->node);
     l->n_calls--;
+    owl_call__release_given(c); /* others may hold the call for long */
     owl_call_unref(c);
     if (l->n_calls == 0 && l->on_idle)
         l->on_idle(l);

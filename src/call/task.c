@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "call/ask.h"
+#include "call/parts.h"
 #include "call/task_run.h"
 #include "codec/json.h"
 #include "codec/scan.h"
@@ -479,7 +480,9 @@ void owl_task_drop(struct owl_call *c)
 
 void owl_tasks_end_waiting(struct owl_call_local *l)
 {
-    OWL_LIST_EACH (&l->calls, it) {
+    struct owl_list todo;
+    owl_list_move(&todo, &l->calls); /* the end of one may be the end of others */
+    for (struct owl_list *it; (it = owl_list_turn(&todo, &l->calls));) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
         if (c->task && owl_call__state(c) == OWL_CALL_ASKING)
             OWL_IGNORE(owl_call_end(c, OWL_ECLOSED, true)); /* it is asking: it ends */

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "call/parts.h"
 #include "call/task_run.h"
 #include "codec/scan.h"
 

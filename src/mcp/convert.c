@@ -45,14 +45,14 @@ static void put_member(struct owl_buf *b, size_t from, const struct owl_span *s)
 /* What a string literal says, as part of another literal. */
 static void put_inner(struct owl_buf *b, owl_str literal)
 {
-    if (literal.n > 2)
+    if (owl_span_is_string(literal) && literal.n > 2)
         owl_buf_put(b, literal.p + 1, literal.n - 2);
 }
 
 static size_t base64_bytes(owl_str literal)
 {
-    size_t n = literal.n > 2 ? literal.n - 2 : 0, padding = 0;
-    while (padding < 2 && padding < n && literal.p[n - padding] == '=')
+    size_t n = owl_span_is_string(literal) ? literal.n - 2 : 0, padding = 0;
+    while (padding < 2 && padding < n / 4 && literal.p[n - padding] == '=')
         padding++;
     return n / 4 * 3 - padding;
 }

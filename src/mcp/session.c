@@ -56,7 +56,7 @@ struct owl_session {
     atomic_bool initialized, ended;
     atomic_int stream; /* reactor + 1; 0: none */
     enum owl_rev rev;
-    unsigned owner;
+    unsigned owner, offered;
     uint64_t serial;
     atomic_size_t taken; /* by all uris; written under lock */
     pthread_mutex_t lock;
@@ -151,6 +151,7 @@ static struct owl_session *session_make(struct owl_sessions *t, const struct owl
         atomic_fetch_add(&t->refs, 1u);
     s->rev = init->rev;
     s->owner = init->owner;
+    s->offered = init->offered;
     s->serial = next_serial();
     char *p = s->text;
     s->client_caps = copy_text(&p, init->client_caps);
@@ -270,6 +271,11 @@ owl_str owl_session_id(const struct owl_session *s)
 enum owl_rev owl_session_rev(const struct owl_session *s)
 {
     return s->rev;
+}
+
+unsigned owl_session_offered(const struct owl_session *s)
+{
+    return s->offered;
 }
 
 owl_str owl_session_principal(const struct owl_session *s)

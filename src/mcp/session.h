@@ -25,6 +25,7 @@ struct owl_session_init {
     owl_str client_caps; /* raw object, copied */
     owl_str client_info; /* raw object, copied */
     owl_str principal;   /* whose it is, copied; empty: nobody knows */
+    unsigned offered;    /* OWL_CAP_…: what the client is told that the server has */
     unsigned owner;      /* reactor index */
 };
 
@@ -42,6 +43,7 @@ enum owl_rev owl_session_rev(const struct owl_session *s);
 owl_str owl_session_client_caps(const struct owl_session *s);
 owl_str owl_session_client_info(const struct owl_session *s);
 owl_str owl_session_principal(const struct owl_session *s);
+unsigned owl_session_offered(const struct owl_session *s);
 unsigned owl_session_owner(const struct owl_session *s);
 
 bool owl_session_initialized(const struct owl_session *s);

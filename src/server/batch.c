@@ -152,8 +152,9 @@ static void dispatch_member(struct batch *b, const struct owl_inbound *in, owl_s
 
 void owl_dispatch_leave(struct owl_front *front)
 {
-    struct owl_list *calls = &owl_call_local(&front->server->env, front->reactor)->calls;
-    OWL_LIST_EACH (calls, it) { /* the front goes with the last of its calls */
+    struct owl_list *calls = &owl_call_local(&front->server->env, front->reactor)->calls, todo;
+    owl_list_move(&todo, calls); /* the end of one may be the end of others */
+    for (struct owl_list *it; (it = owl_list_turn(&todo, calls));) {
         struct owl_call *c = OWL_CONTAINER(it, struct owl_call, node);
         if (c->sink && c->sink->ops == &batch_ops && (c->n_asked || c->visit) &&
             OWL_CONTAINER(c->sink, struct batch, front.sink)->outer == front)

@@ -274,7 +274,7 @@ static int take_response(struct entry *e)
     if (in->front->http && classify(e) != 0)
         return -e->err.code;
     e->msg.id = id;
-    if (!owl_peer_answer(in->front->server, in->session, &e->msg) &&
+    if (!owl_peer_answer(in->front->server, in->front->reactor, in->session, &e->msg) &&
         !owl_ask_answer(&in->front->server->env, in->front->reactor, in->session, &e->msg))
         OWL_LOG(&in->front->server->log, OWL_LEVEL_DEBUG, "dispatch",
                 "nobody waits for response %.*s", (int)id.n, id.p ? id.p : "");

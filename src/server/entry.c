@@ -94,8 +94,9 @@ static void on_deadline(struct owl_timer *t)
 
 void owl_entries_end(struct owl_server *s, struct owl_reactor *r)
 {
-    OWL_LIST_EACH (&owl_server_local(s, r)->entries, it)
-        give_up(OWL_CONTAINER(it, struct entry, node), OWL_ECLOSED, STOPPING);
+    struct owl_list *entries = &owl_server_local(s, r)->entries;
+    while (!owl_list_empty(entries)) /* the end of one may be the end of others */
+        give_up(OWL_CONTAINER(entries->next, struct entry, node), OWL_ECLOSED, STOPPING);
 }
 
 void owl_server_set_auth(struct owl_server *s, const struct owl_auth_ops *ops, void *self)

@@ -47,6 +47,8 @@ void owl_front__reply_error(struct owl_server *s, struct owl_http_req *req, int 
 /* An event of a stream that has begun, with that name or none, on one line to every reader (see
  * owl_json_line_split()); as owl_http_stream_write(). */
 int owl_front__write_event(struct owl_http_req *req, const char *name, owl_str message);
+/* Whose work it is where the address does not tell: its principal's, otherwise that of @p scope. */
+uint64_t owl_front__lane(owl_str principal, uint64_t scope);
 /* The session that the request names: counted in in->session. That of somebody else is unknown. */
 void owl_front__find_session(const struct owl_route_req *r, struct owl_inbound *in);
 /* The session that GET and DELETE are about, counted; or NULL, and an error was replied. */

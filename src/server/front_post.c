@@ -260,7 +260,7 @@ void owl_front__post(void *data, const struct owl_route_req *r)
     in.scope = in.session ? owl_session_serial(in.session) : 0;
     x->front.client = owl_http_peer_number(req);
     if (!x->front.client)
-        x->front.client = in.scope;
+        x->front.client = owl_front__lane(who, in.scope);
     struct owl_buf *out = &owl_call_local(&s->env, owl_http_reactor(req))->out;
     int status = 0;
     /* If a call took the arena, it may be over when this returns, and the exchange with it. */

@@ -187,7 +187,7 @@ static struct peer *peer_new(struct owl_server *s, struct owl_http_req *req, owl
     p->scope = UINT64_C(1) << 63 | atomic_fetch_add(&scopes, 1);
     p->front.client = owl_http_peer_number(req);
     if (!p->front.client)
-        p->front.client = p->scope;
+        p->front.client = owl_front__lane(who, p->scope);
     owl_list_init(&p->sub.node);
     owl_list_add(&l->sse_peers, &p->node);
     return p;

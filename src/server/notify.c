@@ -25,13 +25,13 @@ struct news {
     char uri[]; /* n bytes: this resource has changed */
 };
 
-static const struct {
-    unsigned bit;
+static const struct list {
+    unsigned bit, cap;
     const char *method;
 } lists[] = {
-    {OWL_CHANGED_TOOLS, "notifications/tools/list_changed"},
-    {OWL_CHANGED_RESOURCES, "notifications/resources/list_changed"},
-    {OWL_CHANGED_PROMPTS, "notifications/prompts/list_changed"},
+    {OWL_CHANGED_TOOLS, OWL_CAP_TOOLS, "notifications/tools/list_changed"},
+    {OWL_CHANGED_RESOURCES, OWL_CAP_RESOURCES, "notifications/resources/list_changed"},
+    {OWL_CHANGED_PROMPTS, OWL_CAP_PROMPTS, "notifications/prompts/list_changed"},
 };
 
 /* ---- one subscriber ---- */
@@ -92,6 +92,12 @@ static bool wants_task(const struct owl_task_watch *ear, const struct owl_task *
            owl_str_eq(sub->call->req.principal, t->principal);
 }
 
+/* A legacy client refuses to hear of what it was not told that there is. */
+static bool wants_list(const struct owl_sub *sub, const struct list *l)
+{
+    return sub->session ? owl_session_offered(sub->session) & l->cap : sub->changes & l->bit;
+}
+
 static void tell(struct owl_sub *sub, const struct news *n)
 {
     if (sub->session && owl_session_ended(sub->session)) {
@@ -101,7 +107,7 @@ static void tell(struct owl_sub *sub, const struct news *n)
     if (sub->session && !owl_session_initialized(sub->session))
         return;
     for (size_t i = 0; i < OWL_COUNT(lists); i++)
-        if ((n->changes & lists[i].bit) && (sub->session || (sub->changes & lists[i].bit)))
+        if ((n->changes & lists[i].bit) && wants_list(sub, &lists[i]))
             notify(sub, lists[i].method, (owl_str){NULL, 0});
     if (n->members.n && n->members.rc == 0 && wants_uri(sub, (owl_str){n->uri, n->n}))
         notify(sub, "notifications/resources/updated", owl_buf_str(&n->members));

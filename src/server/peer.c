@@ -13,7 +13,11 @@
 #include "base/err.h"
 #include "server/subs.h"
 
-enum { MAX_OF_SESSION = 64, ID_BYTES = 48 };
+enum {
+    MORE_ANSWERS = 4, /* of a session on their way than it has questions */
+    MAX_OF_SESSION = 64,
+    ID_BYTES = 48
+};
 
 /* ---- where a session is spoken to ---- */
 
@@ -245,6 +249,7 @@ int owl_session_request(struct owl_server *s, struct owl_session *session,
 
 struct answer {
     struct owl_msg msg;
+    struct owl_arena *arena; /* holds this */
     struct owl_server *server;
     struct owl_session *session; /* counted */
     bool refused;
@@ -254,21 +259,46 @@ struct answer {
 
 static void answer_free(struct answer *a)
 {
+    owl_session_leave(a->session, OWL_SESSION_ANSWERS);
     owl_session_aunref(a->session);
-    owl_free(a);
+    owl_arena_free(a->arena);
+}
+
+/* False: nobody waits for it. */
+static bool take(struct owl_server_local *l, const struct owl_session *session, owl_str id,
+                 bool refused, owl_str payload)
+{
+    struct request *q = owl_map_get(&l->requests, id);
+    if (!q || q->session != session)
+        return false;
+    finish(q, refused ? -OWL_ETOOL : 0, payload);
+    return true;
 }
 
 static void on_answer(struct owl_reactor *r, struct owl_msg *m)
 {
     struct answer *a = OWL_CONTAINER(m, struct answer, msg);
-    struct owl_server_local *l = owl_server_local(a->server, r);
-    struct request *q = owl_map_get(&l->requests, (owl_str){a->text, a->id_n});
-    if (q && q->session == a->session)
-        finish(q, a->refused ? -OWL_ETOOL : 0, (owl_str){a->text + a->id_n, a->n});
+    OWL_IGNORE(take(owl_server_local(a->server, r), a->session, (owl_str){a->text, a->id_n},
+                    a->refused, (owl_str){a->text + a->id_n, a->n})); /* too late: fine */
     answer_free(a);
 }
 
-bool owl_peer_answer(struct owl_server *s, struct owl_session *session,
+/* An answer on its way counts among what clients make the reactor keep. NULL: there is no room. */
+static struct answer *answer_new(struct owl_server *s, struct owl_reactor *r, size_t n)
+{
+    struct owl_budget_share share = {0};
+    struct owl_arena *arena = owl_arena_new(0);
+    struct answer *a = NULL;
+    if (arena && owl_budget_take(owl_call_local(&s->env, r)->values, arena, &share, n) == 0)
+        a = owl_arena_alloc(arena, sizeof *a + n);
+    if (!a)
+        owl_arena_free(arena);
+    else
+        a->arena = arena;
+    return a;
+}
+
+bool owl_peer_answer(struct owl_server *s, struct owl_reactor *r, struct owl_session *session,
                      const struct owl_rpc_msg *msg)
 {
     static const char prefix[] = "\"out-";
@@ -277,10 +307,18 @@ bool owl_peer_answer(struct owl_server *s, struct owl_session *session,
     if (!session || id.n <= n || id.n >= ID_BYTES || memcmp(id.p, prefix, n) != 0)
         return false;
     struct owl_reactor *to = owl_runtime_named(s->env.runtime, (owl_str){id.p + n, id.n - n});
-    struct answer *a = to ? owl_malloc(sizeof *a + id.n + msg->payload.n) : NULL;
-    if (!a)
+    if (to == r)
+        return take(owl_server_local(s, r), session, id, msg->kind == OWL_RPC_ERROR, msg->payload);
+    size_t open = to ? owl_session_has(session, OWL_SESSION_QUESTIONS) : 0;
+    if (open == 0 || !owl_session_enter(session, OWL_SESSION_ANSWERS, open + MORE_ANSWERS))
         return false;
+    struct answer *a = answer_new(s, r, id.n + msg->payload.n);
+    if (!a) {
+        owl_session_leave(session, OWL_SESSION_ANSWERS);
+        return false;
+    }
     *a = (struct answer){.msg.run = on_answer,
+                         .arena = a->arena,
                          .server = s,
                          .session = owl_session_aref(session),
                          .refused = msg->kind == OWL_RPC_ERROR,

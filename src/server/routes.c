@@ -193,6 +193,11 @@ bool owl_front__require_json(const struct owl_route_req *r)
     return false;
 }
 
+uint64_t owl_front__lane(owl_str principal, uint64_t scope)
+{
+    return principal.n ? owl_hash(principal) | UINT64_C(1) << 63 : scope;
+}
+
 void owl_front__find_session(const struct owl_route_req *r, struct owl_inbound *in)
 {
     owl_str id = r->heads->session;

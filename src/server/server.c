@@ -47,6 +47,8 @@ static int read_options(const owl_server_options *in, owl_server_options *ret, o
         return owl_fail(reterr, OWL_EINVAL, "options.log_level is no owl_level");
     if (ret->error_style > OWL_ERRORS_LAYERED)
         return owl_fail(reterr, OWL_EINVAL, "options.error_style is no owl_error_style");
+    if (ret->offers & ~(unsigned)(OWL_OFFERS_TOOLS | OWL_OFFERS_RESOURCES | OWL_OFFERS_PROMPTS))
+        return owl_fail(reterr, OWL_EINVAL, "options.offers has other bits than OWL_OFFERS_…");
     return 0;
 }
 
@@ -118,6 +120,13 @@ static void on_session_end(void *user, struct owl_session *session)
     owl_dispatch_cancel_all(s, owl_session_serial(session));
 }
 
+static unsigned declared(unsigned offers)
+{
+    return (offers & OWL_OFFERS_TOOLS ? OWL_CAP_TOOLS : 0u) |
+           (offers & OWL_OFFERS_RESOURCES ? OWL_CAP_RESOURCES : 0u) |
+           (offers & OWL_OFFERS_PROMPTS ? OWL_CAP_PROMPTS : 0u);
+}
+
 static int apply_options(struct owl_server *s, const owl_server_options *o, owl_error *reterr)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -152,6 +161,7 @@ static int apply_options(struct owl_server *s, const owl_server_options *o, owl_
     s->env.task_poll_ms = TASK_POLL_MS;
     if (!s->registry || !s->sessions || !s->replays || !s->env.tasks)
         return owl_fail(reterr, OWL_ENOMEM, NULL);
+    owl_registry_declare(s->registry, declared(o->offers));
     OWL_IGNORE(owl_sessions_observe(/* the first of them */
                                     s->sessions, &(struct owl_session_observer){
                                                      .ended = on_session_end, .user = s}));

@@ -326,7 +326,7 @@ void owl_entries_end(struct owl_server *s, struct owl_reactor *r);
 
 /* ---- peer.c: see also peer.h ---- */
 /* [any] A response of the client of @p session, if it is one to owl_session_request(). */
-bool owl_peer_answer(struct owl_server *s, struct owl_session *session,
+bool owl_peer_answer(struct owl_server *s, struct owl_reactor *r, struct owl_session *session,
                      const struct owl_rpc_msg *msg);
 /* A notification of a client, for those who listen; @p known: it means something to the server. */
 void owl_peer_heard(const struct owl_peer_note *n, bool known);

@@ -460,3 +460,59 @@ TEST(a_handler_sees_what_is_asked, "")
     http_close(&h);
     server_end(s);
 }
+
+/* ---- what was not there at first ---- */
+
+static void add_note(owl_server *s)
+{
+    add_resource(s, (owl_resource){.uri = "note://1", .name = "note", .text = "n"});
+}
+
+static struct http feed_of(const struct http *session)
+{
+    struct http g = http_join(session);
+    char *headers = text_of("Accept: text/event-stream\r\nMcp-Session-Id: %s\r\n",
+                            session->session);
+    http_send(&g, "GET", headers, "");
+    free(headers);
+    assert_int_equal(http_head(&g), 200);
+    return g;
+}
+
+/* The first list of which a legacy client hears that it changed, after a resource and a tool. */
+static void expect_first_change(unsigned offers, const char *method)
+{
+    owl_server *s = server_with((owl_server_options){.reactors = 2, .offers = offers});
+    add_tool(s, (owl_tool){.name = "t", .handler = say});
+    server_start(s);
+    struct http h = legacy_open(s, "{}"), g = feed_of(&h);
+    add_note(s);
+    pause_ms(50); /* the changes are not gathered into one */
+    add_tool(s, (owl_tool){.name = "u", .handler = say});
+    expect_str(http_next(&g), "method", method);
+    http_close(&g);
+    http_close(&h);
+    server_end(s);
+}
+
+TEST(a_legacy_client_hears_only_of_what_was_declared_to_it, "mcp:L2")
+{
+    expect_first_change(0, "notifications/tools/list_changed");
+    expect_first_change(OWL_OFFERS_RESOURCES, "notifications/resources/list_changed");
+}
+
+TEST(what_an_option_offers_is_declared_before_it_is_there, "")
+{
+    owl_server *s = server_with(
+        (owl_server_options){.reactors = 1, .offers = OWL_OFFERS_RESOURCES | OWL_OFFERS_PROMPTS});
+    server_start(s);
+    msg *m = modern(s, "server/discover", "", "");
+    assert_non_null(at(m, "result/capabilities/resources"));
+    assert_non_null(at(m, "result/capabilities/prompts"));
+    assert_null(at(m, "result/capabilities/tools"));
+    owl_json_doc_free(m);
+    m = modern(s, "resources/list", "", "");
+    assert_int_equal(owl_json_len(at(m, "result/resources")), 0);
+    owl_json_doc_free(m);
+    server_end(s);
+}

@@ -49,6 +49,8 @@ static void peer_call(unsigned id, const char *tool, const msg *m)
                  text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"error\":{\"code\":4711,"
                          "\"message\":\"no luck\",\"data\":{\"why\":[1]}}}",
                          id));
+    else if (strcmp(tool, "asks_on_lines") == 0)
+        peer_ask(id, 1, "elicitation/create", "{\n\"message\":\"Who?\"\n}");
     else if (strcmp(tool, "asks") == 0 || strcmp(tool, "asks_thrice") == 0)
         peer_ask(id, 1, "elicitation/create", FORM);
     else if (strcmp(tool, "asks_two") == 0) {
@@ -108,9 +110,9 @@ static void peer(struct relay *r, const msg *m)
 
 static void begin(unsigned reactors)
 {
-    static const char *const tools[] = {"echo",          "fails",     "asks",       "asks_two",
-                                        "asks_anything", "withdraws", "finishes",   "state",
-                                        "state_and_ask", "never",     "asks_thrice"};
+    static const char *const tools[] = {
+        "echo",     "fails", "asks",          "asks_two", "asks_anything", "withdraws",
+        "finishes", "state", "state_and_ask", "never",    "asks_thrice",   "asks_on_lines"};
     owl_limits limits = OWL_LIMITS;
     limits.question_ms = 2000;
     s = server_with((owl_server_options){.reactors = reactors, .limits = &limits});
@@ -254,6 +256,25 @@ TEST(any_method_is_asked_and_a_refusal_reaches_the_peer, "")
     http_close(&c);
     http_close(&h);
     end();
+}
+
+TEST(a_request_is_one_line_however_the_peer_wrote_it, "")
+{
+    owl_limits limits = OWL_LIMITS;
+    s = server_with((owl_server_options){.reactors = 1, .limits = &limits});
+    relay_start(&relay, peer);
+    static const char *const tools[] = {"asks_on_lines"};
+    relay_offer(&relay, s, tools, 1, "vendor/method");
+    struct pipes p = pipes_open(s);
+    server_start(s);
+    pipes_initialize(&p, CAN_ALL);
+    pipes_call(&p, "7", "asks_on_lines");
+    msg *q = pipes_next(&p);
+    assert_string_equal(str_at(q, "params/message"), "Who?");
+    pipes_answer(&p, q, "[1]"); /* which is no result */
+    expect_str(pipes_next(&p), "result/content/0/text", "refused: no result of the client");
+    end();
+    pipes_close(&p);
 }
 
 TEST(a_request_is_withdrawn_and_the_call_goes_on, "")

@@ -177,3 +177,72 @@ TEST(a_stop_ends_calls_about_tasks_whose_store_is_silent, "")
     free(params);
     http_close(&h);
 }
+
+/* ---- ids, and calls that end each other ---- */
+
+TEST(an_id_that_is_in_use_is_refused_while_the_policy_decides, "")
+{
+    begin(1, 0);
+    struct pipes p = pipes_open(s);
+    server_start(s);
+    pipes_initialize(&p, "{}");
+    atomic_store(&holds_admit, true);
+    pipes_call(&p, "7", "plain");
+    assert_true(reaches(&n_held, 1));
+    pipes_call(&p, "7", "plain");
+    assert_true(reaches(&n_held, 2));
+    msg *m = pipes_next(&p);
+    assert_non_null(strstr(str_at(m, "error/message"), "in use"));
+    owl_json_doc_free(m);
+    resume(held[1]); /* too late: it is over */
+    resume(held[0]);
+    expect_str(pipes_next(&p), "result/content/0/text", "quick");
+    atomic_store(&holds_admit, false);
+    task_server_end(s);
+    let_go();
+    pipes_close(&p);
+}
+
+static owl_call *partner; /* kept by the first of two calls, which the end of the other finishes */
+static atomic_int partners;
+
+static void finish_partner(owl_call *c, void *data)
+{
+    (void)c;
+    (void)data;
+    OWL_IGNORE(owl_call_finish(partner, 0)); /* it may have been ended before */
+}
+
+static int keep_first(owl_call *c, void *data)
+{
+    (void)data;
+    if (!partner)
+        partner = owl_call_ref(c);
+    else
+        OWL_IGNORE(owl_call_on_cancel(c, finish_partner, NULL)); /* nothing else is set */
+    atomic_fetch_add(&partners, 1);
+    return OWL_LATER;
+}
+
+TEST(a_stop_ends_calls_that_finish_each_other, "")
+{
+    begin(1, 0);
+    add_tool(s, (owl_tool){.name = "pair", .handler = keep_first, .flags = OWL_INLINE});
+    server_start(s);
+    struct http a = http_open(s), b = http_open(s), c = http_open(s);
+    /* In the list of calls the partner follows the one whose end finishes it. */
+    modern_call(&b, "gate", "", "{}", "");
+    assert_true(reaches(&begun, 1));
+    modern_call(&a, "pair", "", "{}", "");
+    assert_true(reaches(&partners, 1));
+    modern_call(&c, "pair", "", "{}", "");
+    assert_true(reaches(&partners, 2));
+    owl_server_stop(s);
+    owl_server_stop(s);
+    assert_int_equal(owl_server_join(s), 0);
+    owl_call_unref(partner);
+    owl_server_free(s);
+    http_close(&a);
+    http_close(&b);
+    http_close(&c);
+}

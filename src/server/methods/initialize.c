@@ -58,6 +58,7 @@ static enum owl_verdict run(struct owl_call *c)
         .client_caps = caps,
         .client_info = info,
         .principal = c->req.principal,
+        .offered = owl_snapshot_caps(owl_call_registry(c)),
         .owner = owl_reactor_index(c->reactor),
     };
     int rc = open_session(c, &init, &err);

@@ -100,3 +100,13 @@ TEST(members_of_meta_travel_unless_they_belong_to_a_hop, "")
         owl_str_is(owl_buf_str(&b), "\"a/b\":1,\"owlclaw/cost\":2,\"\\u006fwlclaw/cost\":3"));
     owl_buf_done(&b);
 }
+
+TEST(what_stands_where_a_string_belongs_is_not_repeated, "")
+{
+    expect(
+        OWL_REV_2024_11_05, OWL_FORM_TOOL,
+        "{\"content\":[{\"type\":\"resource_link\",\"name\":[\n{\"jsonrpc\":\"2.0\"}\n],\"uri\":5}"
+        ",{\"type\":\"audio\",\"data\":\"==\",\"mimeType\":7}]}",
+        "\"content\":[{\"type\":\"text\",\"text\":\": \"},{\"type\":\"text\",\"text\":"
+        "\"(0 bytes of audio, which this client cannot take)\"}]");
+}
