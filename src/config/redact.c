@@ -193,7 +193,7 @@ static void find_value(struct finding *f, const struct owl_value *v)
         f->first = v->at;
     if (before(v->at, f->at) && (!f->last || !before(v->at, f->last->at)))
         f->last = v;
-    if (v->at.line == f->at.line && v->kind < OWL_NODE_ARRAY)
+    if (v->at.line == f->at.line && v->at.column <= OWL_REDACT__LINE && v->kind < OWL_NODE_ARRAY)
         put_place(f, v->at, owl_config_secret(f->c, v) ? PLACE_SECRET : PLACE_OPEN);
 }
 

@@ -11,9 +11,11 @@ static atomic_bool holds_admit, holds_settle;
 
 static enum owl_verdict hold(struct owl_call *c, bool yes)
 {
+    static atomic_int places;
     if (!yes)
         return OWL_NEXT;
-    held[atomic_fetch_add(&n_held, 1)] = owl_call_ref(c);
+    held[atomic_fetch_add(&places, 1)] = owl_call_ref(c);
+    atomic_fetch_add(&n_held, 1); /* and it may be looked at */
     return OWL_SUSPEND;
 }
 
