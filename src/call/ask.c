@@ -467,7 +467,7 @@ static int restore(struct owl_call *c, owl_str payload, owl_str responses)
 {
     if (c->ops != &owl_native)
         return owl_json_decode(c->arena, owl_span_get(payload, "state"), &c->sealed);
-    if (c->run->flags & OWL_PARKED)
+    if (owl_call_flags(c) & OWL_PARKED)
         return 0; /* it asks first, and is answered where it waits */
     if (!payload.p)
         return take_early(c, responses);

@@ -28,11 +28,12 @@ bool owl_gate__trusted(struct owl_load *l, const char *path, owl_str text, bool 
 
 /* ---- what runs -------------------------------------------------------------------------- */
 
-/* The first scalar within @p v that comes from a source, or NULL. */
+/* The first scalar within @p v that comes from a source, or list or map that the source has emptied;
+ * or NULL. */
 static const struct owl_value *from_source(const struct owl_value *v, uint32_t source)
 {
     for (const struct owl_value *at = v; at; at = owl_value_next(v, at))
-        if (at->kind < OWL_NODE_ARRAY && at->at.source == source)
+        if ((at->kind < OWL_NODE_ARRAY || !at->first) && at->at.source == source)
             return at;
     return NULL;
 }

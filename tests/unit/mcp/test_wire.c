@@ -93,11 +93,12 @@ TEST(revisions_have_their_style_unless_one_is_fixed, "")
         assert_int_equal(codec->era, rows[i].era);
         assert_int_equal(codec->style, rows[i].style);
         for (int style = OWL_ERRORS_CODES; style <= OWL_ERRORS_LAYERED; style++) {
-            const struct owl_mcp_codec *fixed = owl_mcp_codec_of(rows[i].rev, style);
+            const struct owl_mcp_codec *fixed = owl_mcp_codec_of(rows[i].rev,
+                                                                 (enum owl_error_style)style);
             assert_int_equal(fixed->era, rows[i].era);
             assert_int_equal(fixed->style, style);
             assert_int_equal(fixed->since, codec->since);
-            assert_ptr_equal(owl_mcp_codec_with(codec, style), fixed);
+            assert_ptr_equal(owl_mcp_codec_with(codec, (enum owl_error_style)style), fixed);
         }
     }
 }
