@@ -28,12 +28,12 @@ bool owl_gate__trusted(struct owl_load *l, const char *path, owl_str text, bool 
 
 /* ---- what runs -------------------------------------------------------------------------- */
 
-/* The first scalar within @p v that comes from a source, or list or map that the source has emptied;
- * or NULL. */
-static const struct owl_value *from_source(const struct owl_value *v, uint32_t source)
+/* The first scalar within @p v that comes from a source; with @p empty also a list or map in which
+ * the source has left nothing; or NULL. */
+static const struct owl_value *from_source(const struct owl_value *v, uint32_t source, bool empty)
 {
     for (const struct owl_value *at = v; at; at = owl_value_next(v, at))
-        if ((at->kind < OWL_NODE_ARRAY || !at->first) && at->at.source == source)
+        if ((at->kind < OWL_NODE_ARRAY || (empty && !at->first)) && at->at.source == source)
             return at;
     return NULL;
 }
@@ -45,8 +45,8 @@ static const struct owl_value *in_server(const struct owl_value *server, uint32_
     const struct owl_value *file = owl_value_get(server, OWL_STR("env_file"));
     const struct owl_value *v = NULL;
     if (command && command->kind != OWL_NODE_NULL)
-        v = command->at.source == source ? command : from_source(server, source);
-    return v || !file ? v : from_source(file, source);
+        v = command->at.source == source ? command : from_source(server, source, true);
+    return v || !file ? v : from_source(file, source, false);
 }
 
 /* The first value of a source that would run something, or NULL. */
@@ -54,7 +54,7 @@ static const struct owl_value *what_runs(const struct owl_config *c, uint32_t so
 {
     const struct owl_value *servers = owl_value_get(c->tree, OWL_STR("servers"));
     const struct owl_value *handlers = owl_value_get(c->tree, OWL_STR("handlers"));
-    const struct owl_value *v = handlers ? from_source(handlers, source) : NULL;
+    const struct owl_value *v = handlers ? from_source(handlers, source, false) : NULL;
     for (const struct owl_value *s = servers ? servers->first : NULL; s && !v; s = s->next)
         v = in_server(s, source);
     return v;

@@ -151,6 +151,13 @@ def a_file_that_runs_nothing_need_not_be_trusted(box):
 
 
 @box_test()
+def a_file_that_takes_arguments_from_a_program_is_trusted_first(box):
+    box.write("~/.kode.json", kode(mine={"command": "mine", "args": ["--read-only"]}))
+    box.write("mcp-server.yaml", "mcp_server: {servers: {mine: {args: []}}}\n")
+    contains(refusals(box)[0]["message"], "`servers.mine.args`")
+
+
+@box_test()
 def what_a_found_file_includes_is_trusted_by_itself(box):
     box.write("~/.kode.json", kode(mine={"command": "mine"}))
     box.write("mcp-server.yaml", "include: teams/*.yaml\nmcp_server: {http: {port: 1}}\n")
