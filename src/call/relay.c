@@ -86,7 +86,8 @@ int owl_call_give_error(struct owl_call *c, owl_str error)
         text = (owl_str){NULL, 0};
     owl_call_set_failure(c, OWL_ETOOL, "%s", owl_err_info(OWL_ETOOL)->text);
     c->failure.rpc_code = read_code(code);
-    c->failure.of_tool = false;
+    c->failure.relayed = true;
+    c->failure.of_resource = c->result.form == OWL_RESULT_RESOURCE;
     if (text.p)
         c->failure.message = text;
     if (copy && data.p)

@@ -82,13 +82,13 @@ static bool wants_uri(struct owl_sub *sub, owl_str uri)
     return false;
 }
 
-static bool wants_task(const struct owl_task_watch *ear, const struct owl_task *t)
+static bool wants_task(const struct owl_task_watch *watch, const struct owl_task *t)
 {
-    const struct owl_sub *sub = ear->sub;
+    const struct owl_sub *sub = watch->sub;
     if (sub->session)
         return owl_session_serial(sub->session) == t->session &&
                owl_session_initialized(sub->session) && !owl_session_ended(sub->session);
-    return owl_str_is(sub->tasks[ear - sub->ears], t->id) &&
+    return owl_str_is(sub->tasks[watch - sub->watches], t->id) &&
            owl_str_eq(sub->call->req.principal, t->principal);
 }
 
@@ -136,18 +136,18 @@ static bool tell_subs(struct owl_list *subs, const struct news *n, uint64_t end)
 static bool tell_ears(struct owl_server_local *l, uint64_t key, const struct news *n, uint64_t end)
 {
     uint64_t id = owl_hash(owl_str_of(n->task->id));
-    for (struct owl_list *ears; !owl_list_empty(ears = owl_subs__watches(l, key));) {
-        struct owl_task_watch *ear = OWL_CONTAINER(ears->next, struct owl_task_watch, node);
-        struct owl_sub *sub = ear->sub;
-        if (ear->heard == n->serial)
+    for (struct owl_list *watches; !owl_list_empty(watches = owl_subs__watches(l, key));) {
+        struct owl_task_watch *watch = OWL_CONTAINER(watches->next, struct owl_task_watch, node);
+        struct owl_sub *sub = watch->sub;
+        if (watch->heard == n->serial)
             break;
         if (owl_now_ns() >= end)
             return false;
-        ear->heard = n->serial;
-        owl_list_del(&ear->node);
-        owl_list_add(ears, &ear->node);
-        bool may = ear->key == id || ear->key == n->task->session;
-        if (!may || sub->heard_task == n->serial || !wants_task(ear, n->task))
+        watch->heard = n->serial;
+        owl_list_del(&watch->node);
+        owl_list_add(watches, &watch->node);
+        bool may = watch->key == id || watch->key == n->task->session;
+        if (!may || sub->heard_task == n->serial || !wants_task(watch, n->task))
             continue;
         sub->heard_task = n->serial; /* it may have asked twice for the same */
         notify_task(sub, n->task);
@@ -323,10 +323,10 @@ static void telling_done(struct owl_notify_queue *t)
 void owl_subs_init_local(struct owl_server_local *l)
 {
     owl_list_init(&l->subs);
-    l->ears = l->first_ears;
+    l->watches = l->first_watches;
     l->n_buckets = OWL_WATCH_BUCKETS;
     for (size_t i = 0; i < OWL_WATCH_BUCKETS; i++)
-        owl_list_init(&l->ears[i]);
+        owl_list_init(&l->watches[i]);
     telling_init(&l->changes, l);
     telling_init(&l->tasks, l);
 }
@@ -335,6 +335,6 @@ void owl_notify__done(struct owl_server_local *l)
 {
     telling_done(&l->changes);
     telling_done(&l->tasks);
-    if (l->ears != l->first_ears)
-        owl_free(l->ears);
+    if (l->watches != l->first_watches)
+        owl_free(l->watches);
 }

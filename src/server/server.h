@@ -103,8 +103,8 @@ struct owl_sub {
     size_t n_uris;
     const owl_str *tasks; /* modern: ids of tasks that it asked for */
     size_t n_tasks;
-    struct owl_task_watch ear;   /* legacy */
-    struct owl_task_watch *ears; /* modern: room for one of each task */
+    struct owl_task_watch watch;    /* legacy */
+    struct owl_task_watch *watches; /* modern: room for one of each task */
     void (*send)(struct owl_sub *s, owl_str message);
     void (*end)(struct owl_sub *s); /* the server stops or the session ended: close, forget */
 };
@@ -152,9 +152,9 @@ struct owl_server_local { /* a reactor's own part */
     struct owl_server *server;
     struct owl_reactor *reactor;
     struct owl_list subs;
-    struct owl_list *ears; /* of subs, by their keys: buckets, as many as a power of two */
-    size_t n_buckets, n_ears;
-    struct owl_list first_ears[OWL_WATCH_BUCKETS]; /* the buckets, until there are more */
+    struct owl_list *watches; /* of subs, by their keys: buckets, as many as a power of two */
+    size_t n_buckets, n_watches;
+    struct owl_list first_watches[OWL_WATCH_BUCKETS]; /* the buckets, until there are more */
     struct owl_notify_queue changes, tasks;
     uint64_t subs_born;      /* subscribers so far */
     struct owl_map requests; /* server/peer.c: to clients, that wait for answers; by their ids */

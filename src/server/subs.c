@@ -8,7 +8,7 @@ enum { MOST_BUCKETS = 1 << 18 }; /* to fill more of them would hold up the react
 
 struct owl_list *owl_subs__watches(struct owl_server_local *l, uint64_t key)
 {
-    return &l->ears[key & (l->n_buckets - 1)];
+    return &l->watches[key & (l->n_buckets - 1)];
 }
 
 /* Twice as many buckets. Ears stay in their order: those that have heard are behind. Without memory
@@ -16,12 +16,12 @@ struct owl_list *owl_subs__watches(struct owl_server_local *l, uint64_t key)
 static void spread(struct owl_server_local *l)
 {
     size_t n = l->n_buckets * 2;
-    struct owl_list *old = l->ears, *ears = owl_malloc(n * sizeof *ears);
-    if (!ears)
+    struct owl_list *old = l->watches, *watches = owl_malloc(n * sizeof *watches);
+    if (!watches)
         return;
     for (size_t i = 0; i < n; i++)
-        owl_list_init(&ears[i]);
-    l->ears = ears;
+        owl_list_init(&watches[i]);
+    l->watches = watches;
     l->n_buckets = n;
     for (size_t i = 0; i < n / 2; i++)
         OWL_LIST_EACH (&old[i], it) {
@@ -29,23 +29,23 @@ static void spread(struct owl_server_local *l)
             owl_list_add(owl_subs__watches(l, OWL_CONTAINER(it, struct owl_task_watch, node)->key),
                          it);
         }
-    if (old != l->first_ears)
+    if (old != l->first_watches)
         owl_free(old);
 }
 
-static void listen_for(struct owl_server_local *l, struct owl_sub *sub, struct owl_task_watch *ear,
-                       uint64_t key)
+static void listen_for(struct owl_server_local *l, struct owl_sub *sub,
+                       struct owl_task_watch *watch, uint64_t key)
 {
-    *ear = (struct owl_task_watch){.sub = sub, .key = key, .heard = l->tasks.told};
-    if (++l->n_ears > l->n_buckets && l->n_buckets < MOST_BUCKETS)
+    *watch = (struct owl_task_watch){.sub = sub, .key = key, .heard = l->tasks.told};
+    if (++l->n_watches > l->n_buckets && l->n_buckets < MOST_BUCKETS)
         spread(l);
-    owl_list_add(owl_subs__watches(l, key), &ear->node);
+    owl_list_add(owl_subs__watches(l, key), &watch->node);
 }
 
-static void listen_no_more(struct owl_server_local *l, struct owl_task_watch *ear)
+static void listen_no_more(struct owl_server_local *l, struct owl_task_watch *watch)
 {
-    l->n_ears--;
-    owl_list_del(&ear->node);
+    l->n_watches--;
+    owl_list_del(&watch->node);
 }
 
 void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *sub)
@@ -59,11 +59,11 @@ void owl_subs_add(struct owl_server *s, struct owl_reactor *r, struct owl_sub *s
     atomic_fetch_add(&s->n_subs, 1);
     owl_list_add(&l->subs, &sub->node);
     if (sub->session) {
-        listen_for(l, sub, &sub->ear, owl_session_serial(sub->session));
+        listen_for(l, sub, &sub->watch, owl_session_serial(sub->session));
         owl_session_set_stream(sub->session, owl_reactor_index(r));
     }
     for (size_t i = 0; i < sub->n_tasks; i++)
-        listen_for(l, sub, &sub->ears[i], owl_hash(sub->tasks[i]));
+        listen_for(l, sub, &sub->watches[i], owl_hash(sub->tasks[i]));
 }
 
 /* Another of the session may be left here. */
@@ -81,12 +81,12 @@ void owl_subs_remove(struct owl_sub *sub)
         return; /* it was removed, or never added */
     atomic_fetch_sub(&sub->server->n_subs, 1);
     owl_list_del(&sub->node);
-    if (sub->ear.sub) {
-        listen_no_more(sub->local, &sub->ear);
+    if (sub->watch.sub) {
+        listen_no_more(sub->local, &sub->watch);
         leave_session(sub->local, sub->session);
     }
     for (size_t i = 0; i < sub->n_tasks; i++)
-        listen_no_more(sub->local, &sub->ears[i]);
+        listen_no_more(sub->local, &sub->watches[i]);
 }
 
 void owl_subs_end(struct owl_server *s, struct owl_reactor *r)

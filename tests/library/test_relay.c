@@ -46,9 +46,9 @@ static void peer_call(unsigned id, const char *tool, const msg *m)
                          id, json_at(m, "params/arguments")));
     else if (strcmp(tool, "fails") == 0)
         peer_say(&relay, id,
-                 text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"error\":{\"code\":4711,"
+                 text_of("{\"jsonrpc\":\"2.0\",\"id\":%u,\"error\":{\"code\":%s,"
                          "\"message\":\"no luck\",\"data\":{\"why\":[1]}}}",
-                         id));
+                         id, json_at(m, "params/arguments/code")));
     else if (strcmp(tool, "asks_on_lines") == 0)
         peer_ask(id, 1, "elicitation/create", "{\n\"message\":\"Who?\"\n}");
     else if (strcmp(tool, "asks") == 0 || strcmp(tool, "asks_thrice") == 0)
@@ -210,11 +210,21 @@ TEST(what_the_peer_lists_is_listed_as_it_is, "")
 
 TEST(an_error_of_the_peer_keeps_its_code_and_data, "")
 {
+    static const int codes[] = {4711, -32077, -32005, -32603};
     begin(1);
-    msg *m = modern_call_tool("fails", "");
-    assert_string_equal(json_at(m, "error/data/why"), "[1]");
-    assert_string_equal(str_at(m, "error/message"), "no luck");
-    expect_int(m, "error/code", 4711);
+    struct http h = legacy_open(s, "{}");
+    for (size_t i = 0; i < OWL_COUNT(codes); i++) {
+        char *more = text_of("\"arguments\":{\"code\":%d}", codes[i]);
+        msg *m = modern_call_tool("fails", more);
+        assert_string_equal(json_at(m, "error/data"), "{\"why\":[1]}");
+        assert_string_equal(str_at(m, "error/message"), "no luck");
+        expect_int(m, "error/code", codes[i]);
+        legacy_call(&h, "fails", more);
+        http_head(&h);
+        expect_int(http_next(&h), "error/code", codes[i]);
+        free(more);
+    }
+    http_close(&h);
     end();
 }
 

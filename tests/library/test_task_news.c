@@ -142,7 +142,7 @@ TEST(news_of_tasks_that_wait_are_bounded, "")
 
 static size_t crowd;
 
-/* The most ears among which somebody is looked for. */
+/* The most watches among which somebody is looked for. */
 static void find_crowd(struct owl_server_local *l)
 {
     for (int i = 0; i < IDS; i++) {

@@ -154,8 +154,8 @@ static bool read_filter(struct owl_call *c, struct owl_sub *sub)
             return false;
         if (!read_strings(c, "taskIds", &sub->tasks, &sub->n_tasks))
             return false;
-        sub->ears = owl_arena_zalloc(c->arena, (sub->n_tasks + 1) * sizeof *sub->ears);
-        if (!sub->ears) {
+        sub->watches = owl_arena_zalloc(c->arena, (sub->n_tasks + 1) * sizeof *sub->watches);
+        if (!sub->watches) {
             owl_call_set_failure(c, OWL_ENOMEM, "%s", owl_err_info(OWL_ENOMEM)->text);
             return false;
         }
