@@ -108,6 +108,7 @@ struct owl_call_local {
     struct owl_list asking;     /* those that have asked, longest ago first; not all ask still */
     uint64_t next_ask;
     struct owl_budget *values; /* what calls make of what clients send: parsed, and kept answers */
+    atomic_size_t finished;    /* bytes of results that other threads have posted here */
     size_t n_calls;
     bool ending;                               /* the server stops, and its patience is over */
     struct owl_buf out;                        /* scratch for replies */

@@ -6,12 +6,16 @@
  * touches the result until the reactor has its post. */
 #include "call/native.h"
 
+#include <time.h>
+
 #include "base/err.h"
 #include "call/ask.h"
 #include "call/check.h"
 #include "call/parts.h"
 #include "call/provider.h"
 #include "codec/json.h"
+
+enum { MOST_PAUSES = 10000 }; /* of a millisecond: a reactor that hangs is no reason to hang, too */
 
 /* ---- completion, from any thread ---- */
 
@@ -26,10 +30,18 @@ static void on_own_reactor(struct owl_call *c)
     owl_call_unref(c);
 }
 
+static void count_posted(struct owl_run *run)
+{
+    const struct owl_result *r = &run->call->result;
+    run->posted = r->list.n + r->extra.n + r->meta.n;
+    atomic_fetch_add(&owl_call_local(run->call->env, run->call->reactor)->finished, run->posted);
+}
+
 static void on_done(struct owl_reactor *r, struct owl_msg *m)
 {
-    (void)r;
-    on_own_reactor(OWL_CONTAINER(m, struct owl_run, done)->call);
+    struct owl_run *run = OWL_CONTAINER(m, struct owl_run, done);
+    atomic_fetch_sub(&owl_call_local(run->call->env, r)->finished, run->posted);
+    on_own_reactor(run->call);
 }
 
 /* The winner of the run posts. */
@@ -45,6 +57,7 @@ static int finish(struct owl_call *c, unsigned run, int status)
         on_own_reactor(c);
         return 0;
     }
+    count_posted(c->run);
     c->run->done.run = on_done;
     if (!owl_post(c->reactor, &c->run->done))
         owl_call_unref(c); /* the server has gone: there is nobody to answer */
@@ -64,9 +77,24 @@ void owl_call__returned(struct owl_call *c, unsigned run, int status)
 
 /* ---- running a handler ---- */
 
+/* Workers make results faster than a reactor sends them: while it has too many, they wait. */
+static void wait_for_room(const struct owl_call *c)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const struct owl_call_local *l = owl_call_local(c->env, c->reactor);
+    for (int i = 0; i < MOST_PAUSES; i++) {
+        if (atomic_load(&l->finished) <= c->env->limits->queue_total_bytes ||
+            owl_call__state(c) != OWL_CALL_RUNNING)
+            return;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static void run_on_worker(struct owl_work *w)
 {
     struct owl_call *c = OWL_CONTAINER(w, struct owl_call, work);
+    if (owl_call__state(c) == OWL_CALL_RUNNING)
+        wait_for_room(c);
     unsigned run = atomic_load(&c->state);
     if (run % OWL_CALL__RUN == OWL_CALL_RUNNING)
         owl_call__returned(c, run,

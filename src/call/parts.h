@@ -18,6 +18,7 @@ struct owl_run {
     const char *missing_capability; /* [handler] that owl_ask() would have needed */
     const char *bad_question;       /* [handler] why owl_ask() refused one, or NULL */
     struct owl_msg done;            /* posted by the finisher */
+    size_t posted;                  /* … with so much of owl_call_local.finished */
 };
 
 /* A call that speaks with its client beyond one request and its answer: relay.c, park.c, and tasks.

@@ -259,3 +259,50 @@ TEST(listens_through_one_front_are_limited, "")
     server_end(s);
     pipes_close(&p);
 }
+
+/* ---- results that wait for a reactor ---- */
+
+enum { LARGE = 8 << 20, CALLS = 30 };
+
+static atomic_int made;
+
+static int make_large(owl_call *c, void *data)
+{
+    (void)data;
+    char *text = malloc(LARGE + 1);
+    memset(text, 'x', LARGE);
+    text[LARGE] = '\0';
+    int rc = owl_result_textn(c, text, LARGE);
+    free(text);
+    atomic_fetch_add(&made, 1);
+    return rc;
+}
+
+TEST(workers_wait_while_a_reactor_has_results_to_send, "")
+{
+    owl_limits limits = OWL_LIMITS;
+    limits.queue_total_bytes = 2 * LARGE;
+    owl_server *s = server_with(
+        (owl_server_options){.reactors = 1, .workers = 4, .limits = &limits});
+    add_tool(s, (owl_tool){.name = "large", .handler = make_large});
+    add_tool(s, (owl_tool){.name = "stop", .handler = hold, .flags = OWL_INLINE});
+    server_start(s);
+    struct http asked[CALLS], stopper = http_open(s);
+    int before = atomic_load(&entered);
+    for (int i = 0; i < CALLS; i++)
+        asked[i] = http_open(s);
+    atomic_store(&may_leave, false);
+    for (int i = 0; i < CALLS; i++)
+        modern_call(&asked[i], "large", "", "{}", "");
+    modern_call(&stopper, "stop", "", "{}", "");
+    assert_true(reaches(&entered, before + 1)); /* the reactor takes nothing any more */
+    int then = atomic_load(&made);
+    pause_ms(300);
+    assert_true(atomic_load(&made) <= then + 3 + 4); /* what fits, and one of each worker */
+    atomic_store(&may_leave, true);
+    assert_true(reaches(&made, CALLS));
+    for (int i = 0; i < CALLS; i++)
+        http_close(&asked[i]);
+    http_close(&stopper);
+    server_end(s);
+}
