@@ -226,20 +226,12 @@ static bool is_of_hop(const struct owl_span *s)
     return false;
 }
 
-static bool is_ours(const struct owl_span *s)
-{
-    static const char prefix[] = "owlclaw/";
-    size_t n = sizeof prefix - 1;
-    /* Keys of _meta need no escapes: one that has them may be ours in disguise. */
-    return s->escaped || (s->key.n >= n && memcmp(s->key.p, prefix, n) == 0);
-}
-
 void owl_mcp_convert_meta(struct owl_buf *b, owl_str meta, bool trusted)
 {
     size_t from = b->n;
     struct owl_span_iter it = owl_span_iter(meta);
     for (struct owl_span s; owl_span_next(&it, &s);) {
-        if (is_of_hop(&s) || (!trusted && is_ours(&s)))
+        if (is_of_hop(&s) || (!trusted && owl_span_key_begins(&s, OWL_STR("owlclaw/"))))
             continue;
         put_member(b, from, &s);
         put_value(b, s.value);
