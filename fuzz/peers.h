@@ -55,6 +55,13 @@ static unsigned number_of(const struct peer *p)
 
 /* ---- answers ---- */
 
+/* A message that could not be read is refused with its id all the same, which nobody waits for. */
+static bool is_refusal(const struct owl_rpc_msg *m)
+{
+    owl_str code = m->kind == OWL_RPC_ERROR ? owl_span_get(m->payload, "code") : (owl_str){NULL, 0};
+    return owl_str_is(code, "-32700") || owl_str_is(code, "-32600");
+}
+
 static void hear_answer(struct peer *p, const struct exchange *x, const struct owl_rpc_msg *m)
 {
     unsigned peer = number_of(p), exchange = x ? x->serial : 0;
@@ -67,7 +74,7 @@ static void hear_answer(struct peer *p, const struct exchange *x, const struct o
     struct want *w = want_find(peer, exchange, m->id);
     if (!w && x && x->resumed)
         w = want_find(1, 0, m->id);
-    if (!w && (p->wild || m->id.n >= sizeof w->id || (x && x->resumed)))
+    if (!w && (is_refusal(m) || p->wild || m->id.n >= sizeof w->id || (x && x->resumed)))
         return;
     OWL_ASSERT(w); /* never asked, or answered before */
     w->open = false;

@@ -282,7 +282,12 @@ static void do_append(struct log *l, unsigned how)
     owl_buf_init(&b, SIZE_MAX);
     put_message(&b, how);
     OWL_ASSERT(owl_utf8_valid(owl_buf_str(&b)));
-    owl_buf_puts(&l->text[++l->last], owl_buf_str(&b)); /* a reader may read it at once */
+    owl_str rest = owl_buf_str(&b), plain, escape;
+    l->last++;
+    while (owl_json_line_split(&rest, &plain, &escape)) { /* as readers see it, maybe at once */
+        owl_buf_puts(&l->text[l->last], plain);
+        owl_buf_puts(&l->text[l->last], escape);
+    }
     if (owl_replay_append(l->log, owl_buf_str(&b)) != 0) {
         OWL_ASSERT(may_be_forgotten(l));
         owl_buf_done(&l->text[l->last--]);
