@@ -73,7 +73,7 @@ static int add_echo(owl_server *s, bool relayed, owl_error *reterr)
     static struct owl_provider provider = {.name = "peer", .ops = &ops, .free = no_free};
     static const char entry[] = "{\"name\":\"echo\",\"inputSchema\":" SCHEMA "}";
     if (!relayed) {
-        owl_tool tool = OWL_TOOL("echo", "Says again what it is told.", SCHEMA, echo);
+        owl_tool tool = OWL_TOOL("echo", "Returns its message.", SCHEMA, echo);
         return owl_server_add_tool(s, &tool, reterr);
     }
     atomic_init(&provider._refs, 1);

@@ -27,7 +27,7 @@ static int echo(owl_call *call, void *data)
 
 static int add_tool(owl_server *server, const char *name, owl_error *reterr)
 {
-    owl_tool tool = OWL_TOOL(name, "Says again what it is told.", SCHEMA, echo);
+    owl_tool tool = OWL_TOOL(name, "Returns its message.", SCHEMA, echo);
     tool.flags = OWL_INLINE;
     return owl_server_add_tool(server, &tool, reterr);
 }

@@ -57,9 +57,9 @@ typedef struct owl_server_options {
      * combine it with allow_hosts "*". Default: none. */
     const char *cors_origins;
     unsigned error_style; /* an owl_error_style; default: by the revision of the client */
-    /* OWL_OFFERS_…: what clients are told that the server has although there is nothing of it yet. A
-     * legacy client hears of changes only of what it was told when it connected. Default: what there
-     * is, or was, at that time. */
+    /* OWL_OFFERS_…: capabilities to declare before the first tool, resource or prompt is added. A
+     * legacy client is notified only of changes of capabilities that were declared when it
+     * connected. Default: those of which an item is, or was, registered by then. */
     unsigned offers;
 } owl_server_options;
 

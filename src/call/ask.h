@@ -28,7 +28,7 @@ struct owl_ask {
     const owl_json *value; /* the same, parsed */
     bool refused;          /* the client would not answer */
     bool relayed;          /* a request of relay.c: the provider gets the answer, as it came */
-    bool shown;            /* … and a modern client was told of it */
+    bool shown;            /* … and was sent to a modern client */
     int (*fn)(owl_call *call, const owl_json *answer,
               void *data); /* parked: what goes on with it */
     void *data;
@@ -82,7 +82,7 @@ bool owl_ask__may(struct owl_call *c, struct owl_call *client);
 OWL_NODISCARD int owl_ask__send(struct owl_call *c);
 void owl_ask__unsend(struct owl_call *c);
 void owl_ask__withdraw(struct owl_call *c);
-/* One question is not open any more; the client is told if it has it. */
+/* Close one question; a client that has it gets notifications/cancelled. */
 void owl_ask__withdraw_one(struct owl_call *c, struct owl_ask *a);
 /* "requestState":"…"; @p payload is what is sealed. */
 OWL_NODISCARD int owl_ask__seal(struct owl_call *c, owl_str payload, struct owl_buf *out);

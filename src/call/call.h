@@ -269,7 +269,7 @@ void owl_calls_end(struct owl_call_local *l, int error);
 /* End the call with that id (owl_rpc_id_plain) in that scope, if it runs here. */
 void owl_call_cancel(struct owl_call_local *l, uint64_t scope, owl_str id);
 /* End all calls of that scope that wait here: nobody wants their results any more. With @p answer the
- * client is told, if it still listens. */
+ * client gets an error, if it still listens. */
 void owl_calls_cancel(struct owl_call_local *l, uint64_t scope, bool answer);
 
 /* ---- for steps and methods ---- */

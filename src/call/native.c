@@ -2,8 +2,8 @@
  *
  * The arguments are parsed on the reactor; the handler runs on a worker, or on the reactor if it is
  * inline; it finishes from any thread.
- * Threads: as marked in call.h. Invariant: whoever wins the run (owl_call__win) is the only one that
- * touches the result until the reactor has its post. */
+ * Threads: as marked in call.h. Invariant: the thread that wins the run (owl_call__win) alone touches
+ * the result until the reactor has its post. */
 #include "call/native.h"
 
 #include <time.h>

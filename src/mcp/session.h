@@ -25,7 +25,7 @@ struct owl_session_init {
     owl_str client_caps; /* raw object, copied */
     owl_str client_info; /* raw object, copied */
     owl_str principal;   /* whose it is, copied; empty: nobody knows */
-    unsigned offered;    /* OWL_CAP_…: what the client is told that the server has */
+    unsigned offered;    /* OWL_CAP_…: the capabilities declared to the client */
     unsigned owner;      /* reactor index */
 };
 

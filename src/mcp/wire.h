@@ -1,7 +1,7 @@
 /* mcp/wire.h - results and failures in the words of a revision.
  * Layer: mcp. Threads: pure; codecs are const.
  *
- * A codec is what a revision has × the style in which failures of tools are told (ruling 5). Nobody
+ * A codec is what a revision has × the error style (ruling 5). Nobody
  * above asks which revision a peer speaks: they hand the model to call->codec. */
 #ifndef OWL_MCP_WIRE_H
 #define OWL_MCP_WIRE_H
@@ -57,7 +57,7 @@ const struct owl_mcp_codec *owl_mcp_codec_of(enum owl_rev rev, enum owl_error_st
 const struct owl_mcp_codec *owl_mcp_codec_with(const struct owl_mcp_codec *codec,
                                                enum owl_error_style style);
 
-/* The JSON-RPC code of a failure that is told as an error. */
+/* The JSON-RPC code of a failure that is reported as a JSON-RPC error. */
 int owl_mcp_failure_code(const struct owl_mcp_codec *codec, const struct owl_mcp_failure *f);
 
 /* A whole response message with that failure, on one line. A failure of a known tool is, by style:

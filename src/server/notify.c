@@ -92,7 +92,7 @@ static bool wants_task(const struct owl_task_watch *watch, const struct owl_task
            owl_str_eq(sub->call->req.principal, t->principal);
 }
 
-/* A legacy client refuses to hear of what it was not told that there is. */
+/* Strict legacy clients refuse notifications of capabilities that were not declared to them. */
 static bool wants_list(const struct owl_sub *sub, const struct list *l)
 {
     return sub->session ? owl_session_offered(sub->session) & l->cap : sub->changes & l->bit;

@@ -84,7 +84,7 @@ struct owl_auth_req {
 struct owl_auth_answer {
     int status;        /* 0: it is known; otherwise the HTTP status of the refusal */
     owl_str principal; /* who it is; copied */
-    const char *why;   /* of a refusal: what the client is told */
+    const char *why;   /* of a refusal: the message to the client */
     owl_str headers;   /* of a refusal: lines such as WWW-Authenticate, each with CRLF */
 };
 
@@ -95,7 +95,7 @@ struct owl_auth_ops {
     /* The client has gone, the deadline has passed or the server stops: @p a is invalid after the
      * call. Not after owl_auth_done(). */
     void (*cancel)(void *self, struct owl_auth_req *a);
-    unsigned timeout_ms; /* after which the client is told to try again; 0: 10 s */
+    unsigned timeout_ms; /* after which the client gets a retryable error; 0: 10 s */
 };
 
 /* Before the start; NULL ops: none, as at first. Both outlive the server. */

@@ -162,7 +162,7 @@ static void on_hurry(struct owl_runtime_part *p, struct owl_reactor *r)
 
 void owl_server__drain(struct owl_server *s)
 {
-    OWL_IGNORE(owl_runtime_part_drain(&s->part)); /* whoever asked first */
+    OWL_IGNORE(owl_runtime_part_drain(&s->part)); /* it drains already */
 }
 
 void owl_server_stop(owl_server *s)

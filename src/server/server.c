@@ -111,7 +111,7 @@ static int limit_peers(struct owl_server *s, const owl_server_options *o, owl_er
     return s->peers ? 0 : owl_fail(reterr, OWL_ENOMEM, NULL);
 }
 
-/* Whoever waits for its client waits for nothing, and what runs for it runs for nobody. */
+/* Nobody takes the results of its calls any more, nor answers their requests. */
 static void on_session_end(void *user, struct owl_session *session)
 {
     struct owl_server *s = user;
