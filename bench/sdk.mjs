@@ -17,7 +17,7 @@ const inputSchema = z.object({ message: z.string().describe('What is to be said 
 
 function makeServer() {
     const server = new McpServer({ name: 'bench', version: '1' });
-    server.registerTool('echo', { description: 'Says again what it is told.', inputSchema },
+    server.registerTool('echo', { description: 'Returns its message.', inputSchema },
         ({ message }) => ({ content: [{ type: 'text', text: message }] }));
     return server;
 }

@@ -78,14 +78,16 @@ const struct owl_command owl_command_config_validate = {
     .words = "mcp-server config validate",
     .summary = "Check the configuration",
     .description =
-        "All that is wrong is told at once, each fault with its file, line and column, what was "
-        "found, what was expected and how to mend it. A good configuration is summed up; of a "
-        "section "
-        "whose feature is not in this build it is said that it is checked only.\n\n"
+        "Reports every error at once, each with its file, line and column, what was found, what "
+        "was "
+        "expected and how to fix it, then summarizes a valid configuration. A section whose "
+        "feature "
+        "is not in this build is reported as checked only.\n\n"
         "Without a file the first of mcp-server.yaml, mcp-server.yml, mcp-server.toml, "
         "mcp-server.json and owlclaw.yaml in the current folder is read, over ~/.kode.json and "
-        "./.kode.json. Options stand over variables of the environment (MCP_SERVER_HTTP_PORT for "
-        "http.port), those over files, those over defaults.",
+        "./.kode.json. Options override environment variables (MCP_SERVER_HTTP_PORT for "
+        "http.port), "
+        "which override files, which override defaults.",
     .arguments =
         (const struct owl_command_argument[]){
             {.name = "FILE",
