@@ -41,7 +41,7 @@ static const struct kind kinds[] = {
 
 /* ---- the handler's side ---- */
 
-static struct owl_ask *find(struct owl_call *c, owl_str key)
+struct owl_ask *owl_ask__find(struct owl_call *c, owl_str key)
 {
     for (struct owl_ask *a = c->asks; a; a = a->next)
         if (owl_str_eq(a->key, key))
@@ -261,7 +261,7 @@ int owl_ask(owl_call *c, const char *key, const owl_question *question, const ow
     int rc = check_question(c, key, question, false, &q);
     if (rc != 0)
         return rc;
-    struct owl_ask *a = find(c, owl_str_of(key));
+    struct owl_ask *a = owl_ask__find(c, owl_str_of(key));
     if (!a && !(a = add(c, owl_str_of(key))))
         return -OWL_ENOMEM;
     bool fits = false;
@@ -288,7 +288,7 @@ int owl_ask_async(owl_call *c, const char *key, const owl_question *question,
     int rc = fn ? check_question(c, key, question, true, &q) : -OWL_EINVAL;
     if (rc != 0)
         return rc;
-    if (find(c, owl_str_of(key)))
+    if (owl_ask__find(c, owl_str_of(key)))
         return -OWL_EEXISTS;
     struct owl_ask *a = add(c, owl_str_of(key));
     if (!a)
@@ -366,7 +366,7 @@ int owl_ask__keep(struct owl_call *c, struct owl_ask *a, owl_str answer)
     return 0;
 }
 
-static struct owl_ask *find_key(struct owl_call *c, const struct owl_span *s)
+struct owl_ask *owl_ask__find_key(struct owl_call *c, const struct owl_span *s)
 {
     struct owl_ask *a = c->asks;
     while (a && !owl_span_key_is(s, a->key))
@@ -378,7 +378,7 @@ static struct owl_ask *find_key(struct owl_call *c, const struct owl_span *s)
  * much as they like. It outlives the request that brought it. */
 static int take_awaited(struct owl_call *c, const struct owl_span *s)
 {
-    struct owl_ask *a = find_key(c, s);
+    struct owl_ask *a = owl_ask__find_key(c, s);
     if (!a || !owl_ask_open(a))
         return 0; /* never asked, or answered */
     bool fits = false;
@@ -439,7 +439,7 @@ static int take_asked(struct owl_call *c, owl_str responses)
     int rc = 0;
     struct owl_span_iter it = owl_span_iter(responses);
     for (struct owl_span s; rc == 0 && owl_span_next(&it, &s);) {
-        struct owl_ask *a = find_key(c, &s);
+        struct owl_ask *a = owl_ask__find_key(c, &s);
         if (a && !a->answer.p)
             rc = take_own(c, a, s.value);
     }

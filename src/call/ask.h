@@ -62,7 +62,11 @@ void owl_ask_go_on(struct owl_call *c);
 bool owl_ask_answer(struct owl_call_env *h, struct owl_reactor *r, struct owl_session *session,
                     const struct owl_rpc_msg *msg);
 
-/* ---- between ask.c, ask_legacy.c, park.c and task.c ---- */
+/* ---- between ask.c, ask_legacy.c, park.c, relay.c and task.c ---- */
+
+/* The question of that key, as text or as a member of an object; or NULL. */
+struct owl_ask *owl_ask__find(struct owl_call *c, owl_str key);
+struct owl_ask *owl_ask__find_key(struct owl_call *c, const struct owl_span *s);
 
 /* For a call that waits: every member of a JSON object becomes the answer to the open question of
  * its key. Other keys, and answers that do not fit, are ignored. @errors OWL_ENOMEM, OWL_EBUSY (an

@@ -264,14 +264,6 @@ struct visit {
     char id[];
 };
 
-static struct owl_ask *find_key(struct owl_call *c, const struct owl_span *s)
-{
-    struct owl_ask *a = c->asks;
-    while (a && !owl_span_key_is(s, a->key))
-        a = a->next;
-    return a;
-}
-
 /* The provider gets the answers, and may finish the call with any of them. What is open still is
  * asked again. */
 static void hand_on(struct owl_call *c, owl_str responses)
@@ -279,7 +271,7 @@ static void hand_on(struct owl_call *c, owl_str responses)
     owl_call_ref(c);
     struct owl_span_iter it = owl_span_iter(responses);
     for (struct owl_span s; owl_span_next(&it, &s);) {
-        struct owl_ask *a = find_key(c, &s);
+        struct owl_ask *a = owl_ask__find_key(c, &s);
         if (a && a->shown && owl_span_is_object(s.value) && owl_call__state(c) == OWL_CALL_RUNNING)
             owl_relay__answer(c, a, s.value, false);
     }

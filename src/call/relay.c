@@ -111,10 +111,7 @@ int owl_call_give_failure(struct owl_call *c, int error, const char *fmt, ...)
 void owl_relay__members(struct owl_call *c, struct owl_buf *members, struct owl_buf *meta)
 {
     owl_str object;
-    enum owl_mcp_form form = c->result.form == OWL_RESULT_TOOL     ? OWL_FORM_TOOL
-                             : c->result.form == OWL_RESULT_PROMPT ? OWL_FORM_PROMPT
-                                                                   : OWL_FORM_OTHER;
-    owl_mcp_convert(members, c->req.rev, form, c->given->result, &object);
+    owl_mcp_convert(members, c->req.rev, owl_result_blocks(&c->result), c->given->result, &object);
     if (owl_span_is_object(object))
         owl_mcp_convert_meta(meta, object, c->given->trusted);
 }
@@ -161,14 +158,6 @@ owl_str owl_call_state(const struct owl_call *c)
 }
 
 /* ---- requests to the client ---- */
-
-static struct owl_ask *find(struct owl_call *c, owl_str key)
-{
-    for (struct owl_ask *a = c->asks; a; a = a->next)
-        if (owl_str_eq(a->key, key))
-            return a;
-    return NULL;
-}
 
 /* What it says goes out on one line. */
 static struct owl_ask *request_new(struct owl_call *c, owl_str key, owl_str method, owl_str params)
@@ -237,7 +226,7 @@ int owl_call_request(struct owl_call *c, owl_str key, owl_str method, owl_str pa
         return -OWL_EDONE;
     if (modern && !(c->method->flags & OWL_M_ASKS))
         return -OWL_ESTATE;
-    if (find(c, key))
+    if (owl_ask__find(c, key))
         return -OWL_EEXISTS;
     if (!owl_call__talk(c))
         return -OWL_ENOMEM;
@@ -249,7 +238,7 @@ int owl_call_request(struct owl_call *c, owl_str key, owl_str method, owl_str pa
         return -OWL_ENOMEM;
     int rc = modern ? 0 : owl_ask__send(c);
     if (rc != 0) {
-        if (find(c, key) == a) {
+        if (owl_ask__find(c, key) == a) {
             owl_ask__withdraw_one(c, a); /* it may be out, to a session that has just ended */
             request_free(c, a);
         }
@@ -265,7 +254,7 @@ int owl_call_request(struct owl_call *c, owl_str key, owl_str method, owl_str pa
 
 bool owl_call_withdraw(struct owl_call *c, owl_str key)
 {
-    struct owl_ask *a = is_over(c) ? NULL : find(c, key);
+    struct owl_ask *a = is_over(c) ? NULL : owl_ask__find(c, key);
     if (!a || !a->relayed)
         return false;
     owl_ask__withdraw_one(c, a);

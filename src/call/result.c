@@ -80,10 +80,18 @@ int owl_result_close(struct owl_result *r, owl_str *ret_members)
     return rc;
 }
 
+enum owl_mcp_form owl_result_blocks(const struct owl_result *r)
+{
+    switch (r->replaced ? r->replaced_form : r->form) {
+    case OWL_RESULT_TOOL: return OWL_FORM_TOOL;
+    case OWL_RESULT_PROMPT: return OWL_FORM_PROMPT;
+    default: return OWL_FORM_OTHER;
+    }
+}
+
 static int convert(struct owl_result *r, enum owl_rev rev, struct owl_arena *a, owl_str members,
                    owl_str *ret)
 {
-    enum owl_result_form form = r->replaced ? r->replaced_form : r->form;
     struct owl_buf object, out;
     owl_buf_init_arena(&object, a, members.n + 2);
     owl_buf_putc(&object, '{');
@@ -92,11 +100,7 @@ static int convert(struct owl_result *r, enum owl_rev rev, struct owl_arena *a, 
     if (object.rc != 0)
         return object.rc;
     owl_buf_init_arena(&out, a, r->list.max);
-    owl_mcp_convert(&out, rev,
-                    form == OWL_RESULT_TOOL     ? OWL_FORM_TOOL
-                    : form == OWL_RESULT_PROMPT ? OWL_FORM_PROMPT
-                                                : OWL_FORM_OTHER,
-                    owl_buf_str(&object), NULL);
+    owl_mcp_convert(&out, rev, owl_result_blocks(r), owl_buf_str(&object), NULL);
     if (out.rc == 0)
         *ret = owl_buf_str(&out);
     return out.rc;
@@ -481,7 +485,7 @@ int owl_result_raw(owl_call *c, const char *json, size_t len)
     if (rc != 0)
         return rc;
     owl_result_replace(r);
-    if (r->replaced_form == OWL_RESULT_TOOL || r->replaced_form == OWL_RESULT_PROMPT)
+    if (owl_result_blocks(r) != OWL_FORM_OTHER)
         r->revs = OWL_REV_BIT(OWL_REV_2026_07_28); /* its blocks are looked at when it is sent */
     size_t at = 0, end = 0; /* of structuredContent; the list may move as it grows */
     struct owl_span_iter it = owl_span_iter(text);

@@ -43,6 +43,8 @@ void owl_result_replace(struct owl_result *r);
 /* No more entries: the members of the result, complete. -OWL_ELIMIT or -OWL_ENOMEM if it did not
  * fit. */
 OWL_NODISCARD int owl_result_close(struct owl_result *r, owl_str *ret_members);
+/* Where its content blocks are. */
+enum owl_mcp_form owl_result_blocks(const struct owl_result *r);
 /* The same for clients of @p rev, converted into @p a if need be. */
 OWL_NODISCARD int owl_result_members(struct owl_result *r, enum owl_rev rev, struct owl_arena *a,
                                      owl_str *ret_members);

@@ -167,42 +167,38 @@ static int write_failure(struct owl_call *c, struct owl_buf *out, int error)
     return owl_mcp_write_failure(out, c->req.codec, c->req.msg.id, &f, c->env->server_info);
 }
 
-/* What a peer said is for the client that asked, unless the peer says otherwise. */
-static int write_given(struct owl_call *c, struct owl_buf *out)
+/* A relayed result: nobody knows for how long it holds, nor for whom else. */
+static int take_given(struct owl_call *c, struct owl_mcp_result *r)
 {
     struct owl_buf members, meta;
     owl_buf_init_arena(&members, c->arena, c->env->limits->result_bytes);
     owl_buf_init_arena(&meta, c->arena, c->env->limits->result_bytes);
     owl_relay__members(c, &members, &meta);
-    struct owl_mcp_result r = {.type = "complete",
-                               .members = owl_buf_str(&members),
-                               .meta = owl_buf_str(&meta),
-                               .cacheable = c->method->flags & OWL_M_CACHEABLE,
-                               .per_user = true};
-    owl_rpc_begin_result(out, c->req.msg.id);
-    c->req.codec->result(out, &r, c->env->server_info);
-    owl_rpc_end(out);
-    return members.rc ? members.rc : meta.rc ? meta.rc : out->rc;
+    r->members = owl_buf_str(&members);
+    r->meta = owl_buf_str(&meta);
+    r->per_user = true;
+    return members.rc ? members.rc : meta.rc;
+}
+
+/* What a handler says may be for whom it knows, or who has answered, and be another the next time. */
+static int take_built(struct owl_call *c, struct owl_mcp_result *r)
+{
+    r->per_user = c->asks || (c->run && c->req.principal.n > 0);
+    r->ttl_ms = c->req.item && c->run ? 0 : c->env->list_ttl_ms;
+    r->meta = owl_buf_str(&c->result.meta);
+    if (c->result_type) {
+        r->type = c->result_type;
+        r->cacheable = false;
+    }
+    return owl_result_members(&c->result, c->req.rev, c->arena, &r->members);
 }
 
 static int write_result(struct owl_call *c, struct owl_buf *out)
 {
-    /* What a handler says may be for whom it knows, or who has answered, and be another the next
-     * time. */
-    struct owl_mcp_result r = {.type = "complete",
-                               .cacheable = c->method->flags & OWL_M_CACHEABLE,
-                               .per_user = c->asks || (c->run && c->req.principal.n > 0),
-                               .ttl_ms = c->req.item && c->run ? 0 : c->env->list_ttl_ms};
-    if (c->given)
-        return write_given(c, out);
-    int rc = owl_result_members(&c->result, c->req.rev, c->arena, &r.members);
+    struct owl_mcp_result r = {.type = "complete", .cacheable = c->method->flags & OWL_M_CACHEABLE};
+    int rc = c->given ? take_given(c, &r) : take_built(c, &r);
     if (rc != 0)
         return rc;
-    if (c->result_type) {
-        r.type = c->result_type;
-        r.cacheable = false;
-    }
-    r.meta = owl_buf_str(&c->result.meta);
     owl_rpc_begin_result(out, c->req.msg.id);
     c->req.codec->result(out, &r, c->env->server_info);
     owl_rpc_end(out);
