@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "call/answer.h"
 #include "call/ask.h"
 #include "call/parts.h"
 #include "call/task.h"
@@ -146,24 +147,6 @@ enum owl_verdict owl_ask__legacy(struct owl_call *c)
 
 /* ---- answers ---- */
 
-/* On its way to the reactor that asked. */
-/* What a client has answered. */
-struct reply {
-    struct owl_session *session;
-    owl_str id, payload;
-    bool refused;
-    bool busy; /* there was no room for the payload */
-};
-
-/* One on its way to the reactor that asked. */
-struct answer {
-    struct owl_msg msg;
-    struct owl_arena *arena; /* holds this */
-    struct owl_call_env *env;
-    struct reply reply; /* counts its session */
-    char text[];        /* id, then payload */
-};
-
 static int keep_answer(struct owl_call *c, struct owl_ask *a, owl_str answer)
 {
     if (!has_old_form(c, a))
@@ -177,7 +160,7 @@ static int keep_answer(struct owl_call *c, struct owl_ask *a, owl_str answer)
 }
 
 /* To a question of a handler. */
-static void take_answer(struct owl_call *c, struct owl_ask *a, const struct reply *m)
+static void take_answer(struct owl_call *c, struct owl_ask *a, const struct owl_answer *m)
 {
     owl_str payload = m->payload;
     bool form = a->method[0] == 'e'; /* elicitation/create: an error closes the form */
@@ -207,7 +190,7 @@ static void take_answer(struct owl_call *c, struct owl_ask *a, const struct repl
 }
 
 /* False: nobody waits for it. */
-static bool take_reply(struct owl_call_env *h, struct owl_reactor *r, const struct reply *m)
+static bool take_reply(struct owl_call_env *h, struct owl_reactor *r, const struct owl_answer *m)
 {
     struct owl_ask *a = owl_map_get(&owl_call_local(h, r)->asked, m->id);
     if (!a || a->asked != m->session)
@@ -227,57 +210,6 @@ static bool take_reply(struct owl_call_env *h, struct owl_reactor *r, const stru
     return true;
 }
 
-static void answer_free(struct answer *m)
-{
-    owl_session_leave(m->reply.session, OWL_SESSION_ANSWERS);
-    owl_session_aunref(m->reply.session);
-    owl_arena_free(m->arena);
-}
-
-static void on_answer(struct owl_reactor *r, struct owl_msg *msg)
-{
-    struct answer *m = OWL_CONTAINER(msg, struct answer, msg);
-    OWL_IGNORE(take_reply(m->env, r, &m->reply)); /* nobody waits any more: fine */
-    answer_free(m);
-}
-
-/* Of a session that has asked nothing, no answer; of others as many as they have questions and a few,
- * so that a wrong one does not push out a right one. */
-static bool enter_answer(struct owl_session *s)
-{
-    size_t open = owl_session_has(s, OWL_SESSION_QUESTIONS);
-    return open > 0 && owl_session_enter(s, OWL_SESSION_ANSWERS, open + FEW);
-}
-
-/* NULL without memory. */
-static struct answer *answer_new(struct owl_call_env *h, struct owl_reactor *r,
-                                 struct owl_session *session, const struct owl_rpc_msg *msg)
-{
-    struct owl_budget_share share = {0};
-    struct owl_arena *arena = owl_arena_new(0);
-    size_t id_n = msg->id.n, n = msg->payload.n;
-    int rc = arena ? owl_budget_take(owl_call_local(h, r)->values, arena, &share, id_n + n)
-                   : -OWL_ENOMEM;
-    if (rc == -OWL_EBUSY)
-        n = 0;
-    struct answer *m = rc == -OWL_ENOMEM ? NULL : owl_arena_alloc(arena, sizeof *m + id_n + n);
-    if (!m) {
-        owl_arena_free(arena);
-        return NULL;
-    }
-    *m = (struct answer){.msg.run = on_answer,
-                         .arena = arena,
-                         .env = h,
-                         .reply = {.session = owl_session_aref(session),
-                                   .id = {m->text, id_n},
-                                   .payload = {m->text + id_n, n},
-                                   .refused = msg->kind == OWL_RPC_ERROR,
-                                   .busy = rc == -OWL_EBUSY}};
-    memcpy(m->text, msg->id.p, id_n);
-    memcpy(m->text + id_n, msg->payload.p, n);
-    return m;
-}
-
 /* The reactor that an id of ours names, or NULL. */
 static struct owl_reactor *id_reactor(struct owl_call_env *h, owl_str id)
 {
@@ -292,24 +224,7 @@ bool owl_ask_answer(struct owl_call_env *h, struct owl_reactor *r, struct owl_se
                     const struct owl_rpc_msg *msg)
 {
     struct owl_reactor *to = msg->id.p && session ? id_reactor(h, msg->id) : NULL;
-    if (to == r) { /* the same: nothing need be kept for the way */
-        struct reply reply = {.session = session,
-                              .id = msg->id,
-                              .payload = msg->payload,
-                              .refused = msg->kind == OWL_RPC_ERROR};
-        return take_reply(h, r, &reply);
-    }
-    if (!to || !enter_answer(session))
-        return false;
-    struct answer *m = answer_new(h, r, session, msg);
-    if (!m) {
-        owl_session_leave(session, OWL_SESSION_ANSWERS);
-        return false;
-    }
-    if (owl_post(to, &m->msg))
-        return true;
-    answer_free(m);
-    return false;
+    return to && owl_answer_bring(h, r, to, session, msg, take_reply);
 }
 
 /* ---- forgetting ---- */

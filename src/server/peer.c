@@ -11,13 +11,10 @@
 
 #include "base/alloc.h"
 #include "base/err.h"
+#include "call/answer.h"
 #include "server/subs.h"
 
-enum {
-    MORE_ANSWERS = 4, /* of a session on their way than it has questions */
-    MAX_OF_SESSION = 64,
-    ID_BYTES = 48
-};
+enum { MAX_OF_SESSION = 64, ID_BYTES = 48 };
 
 /* ---- where a session is spoken to ---- */
 
@@ -247,55 +244,17 @@ int owl_session_request(struct owl_server *s, struct owl_session *session,
 
 /* ---- an answer ---- */
 
-struct answer {
-    struct owl_msg msg;
-    struct owl_arena *arena; /* holds this */
-    struct owl_server *server;
-    struct owl_session *session; /* counted */
-    bool refused;
-    size_t id_n, n;
-    char text[]; /* id, then payload */
-};
-
-static void answer_free(struct answer *a)
+static bool take(struct owl_call_env *env, struct owl_reactor *r, const struct owl_answer *a)
 {
-    owl_session_leave(a->session, OWL_SESSION_ANSWERS);
-    owl_session_aunref(a->session);
-    owl_arena_free(a->arena);
-}
-
-/* False: nobody waits for it. */
-static bool take(struct owl_server_local *l, const struct owl_session *session, owl_str id,
-                 bool refused, owl_str payload)
-{
-    struct request *q = owl_map_get(&l->requests, id);
-    if (!q || q->session != session)
+    struct owl_server *s = OWL_CONTAINER(env, struct owl_server, env);
+    struct request *q = owl_map_get(&owl_server_local(s, r)->requests, a->id);
+    if (!q || q->session != a->session)
         return false;
-    finish(q, refused ? -OWL_ETOOL : 0, payload);
-    return true;
-}
-
-static void on_answer(struct owl_reactor *r, struct owl_msg *m)
-{
-    struct answer *a = OWL_CONTAINER(m, struct answer, msg);
-    OWL_IGNORE(take(owl_server_local(a->server, r), a->session, (owl_str){a->text, a->id_n},
-                    a->refused, (owl_str){a->text + a->id_n, a->n})); /* too late: fine */
-    answer_free(a);
-}
-
-/* An answer on its way counts among what clients make the reactor keep. NULL: there is no room. */
-static struct answer *answer_new(struct owl_server *s, struct owl_reactor *r, size_t n)
-{
-    struct owl_budget_share share = {0};
-    struct owl_arena *arena = owl_arena_new(0);
-    struct answer *a = NULL;
-    if (arena && owl_budget_take(owl_call_local(&s->env, r)->values, arena, &share, n) == 0)
-        a = owl_arena_alloc(arena, sizeof *a + n);
-    if (!a)
-        owl_arena_free(arena);
+    if (a->busy)
+        finish(q, -OWL_EBUSY, (owl_str){NULL, 0});
     else
-        a->arena = arena;
-    return a;
+        finish(q, a->refused ? -OWL_ETOOL : 0, a->payload);
+    return true;
 }
 
 bool owl_peer_answer(struct owl_server *s, struct owl_reactor *r, struct owl_session *session,
@@ -307,29 +266,7 @@ bool owl_peer_answer(struct owl_server *s, struct owl_reactor *r, struct owl_ses
     if (!session || id.n <= n || id.n >= ID_BYTES || memcmp(id.p, prefix, n) != 0)
         return false;
     struct owl_reactor *to = owl_runtime_named(s->env.runtime, (owl_str){id.p + n, id.n - n});
-    if (to == r)
-        return take(owl_server_local(s, r), session, id, msg->kind == OWL_RPC_ERROR, msg->payload);
-    size_t open = to ? owl_session_has(session, OWL_SESSION_QUESTIONS) : 0;
-    if (open == 0 || !owl_session_enter(session, OWL_SESSION_ANSWERS, open + MORE_ANSWERS))
-        return false;
-    struct answer *a = answer_new(s, r, id.n + msg->payload.n);
-    if (!a) {
-        owl_session_leave(session, OWL_SESSION_ANSWERS);
-        return false;
-    }
-    *a = (struct answer){.msg.run = on_answer,
-                         .arena = a->arena,
-                         .server = s,
-                         .session = owl_session_aref(session),
-                         .refused = msg->kind == OWL_RPC_ERROR,
-                         .id_n = id.n,
-                         .n = msg->payload.n};
-    memcpy(a->text, id.p, id.n);
-    memcpy(a->text + id.n, msg->payload.p, msg->payload.n);
-    if (owl_post(to, &a->msg))
-        return true;
-    answer_free(a);
-    return false;
+    return to && owl_answer_bring(&s->env, r, to, session, msg, take);
 }
 
 /* ---- the end of a session, and of the server ---- */

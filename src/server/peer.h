@@ -25,7 +25,7 @@ OWL_NODISCARD int owl_session_send(struct owl_server *s, struct owl_session *ses
  * `result` (rc 0) or the `error` object (rc -OWL_ETOOL) of the answer, and lives until this returns.
  * Otherwise it is absent, and rc is -OWL_ETIMEOUT; -OWL_ECLOSED: the session has ended, its stream had
  * gone before it was asked, or the server stops; -OWL_EBUSY: too many requests of the reactor wait for
- * answers; or -OWL_ENOMEM. */
+ * answers, or there was no room for this one; or -OWL_ENOMEM. */
 typedef void owl_session_answer_fn(void *user, int rc, owl_str payload);
 
 struct owl_session_question {
@@ -38,7 +38,7 @@ struct owl_session_question {
 
 /* [any] Asks the client; all is copied. `done` is called once, never from inside this call, unless
  * this fails. Whether the client has declared that it can answer is for the caller to know. When the
- * time is over the client is told that nobody waits any more. @errors as
+ * time is over the client gets notifications/cancelled. @errors as
  * owl_session_send(), OWL_EBUSY (64 questions wait for its answers), OWL_ELIMIT (too long). */
 OWL_NODISCARD int owl_session_request(struct owl_server *s, struct owl_session *session,
                                       const struct owl_session_question *question);
